@@ -1,0 +1,139 @@
+"""Opens what `-c` names: a shipped sample, a cluster folder, a `cluster.yaml`, or a few files from a ticket."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from checks import catalogue, inventory
+from checks.inventory import SWITCHES, Cluster, ClusterFile, Role, RoleSpec
+from checks.nodesets import fold
+from checks.transports import layout
+from checks.transports.replay import Replay
+from common import yamlfile
+from common.errors import InputError, UsageError
+
+SAMPLES = Path(__file__).parent.parent / "sample_clusters"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A cluster with its recordings; `replay` is None for a cluster that is only live."""
+
+    cluster: Cluster
+    replay: Replay | None
+    folder: Path
+    overlays: tuple[Path, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Name with overlays, as shown on screen."""
+        return " + ".join((self.cluster.name, *(o.name for o in self.overlays)))
+
+
+def samples() -> list[str]:
+    """Names of the shipped sample clusters."""
+    if not SAMPLES.is_dir():
+        return []
+    return sorted(p.name for p in SAMPLES.iterdir() if (p / "cluster.yaml").is_file())
+
+
+def overlays_of(folder: Path) -> list[str]:
+    """Names of the overlays a cluster folder ships."""
+    inside = folder / "overlays"
+    return sorted(p.name for p in inside.iterdir() if p.is_dir()) if inside.is_dir() else []
+
+
+def locate(name: str) -> Path:
+    """The folder that `-c` names.
+
+    Raises:
+        UsageError: no such sample or path.
+    """
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return path
+    if path.is_file() and path.name.endswith((".yaml", ".yml")):
+        return path.parent
+    if "/" not in name and (SAMPLES / name / "cluster.yaml").is_file():
+        return SAMPLES / name
+    raise UsageError(f"no cluster `{name}`: not a sample, not a folder; {yamlfile.nearest(name, samples())}")
+
+
+def open_cluster(name: str, overlays: Sequence[str] = ()) -> Opened:
+    """The cluster `-c` names, with overlays given as paths or as names of the cluster's own overlays.
+
+    Raises:
+        UsageError: no such cluster or overlay.
+        InputError: it cannot be read.
+    """
+    folder = locate(name)
+    laid = tuple(_overlay(folder, o) for o in overlays)
+    recordings = _recordings(folder)
+    fallback = _node_name(folder.resolve().name)
+    if (folder / "cluster.yaml").is_file():
+        cluster = inventory.read(folder)
+    elif recordings is None:
+        raise InputError("no cluster.yaml and nothing recorded here", file=folder, fix="see `rackside list clusters`")
+    else:
+        cluster = _inferred(folder, recordings, fallback)
+    replay = None
+    if recordings is not None:
+        replay = Replay(cluster, recordings, laid, attachments=folder / "attachments", fallback_node=fallback)
+    elif laid:
+        raise InputError("an overlay needs recordings to lie over", file=folder)
+    return Opened(cluster, replay, folder, laid)
+
+
+def _overlay(folder: Path, name: str) -> Path:
+    for path in (Path(name).expanduser(), folder / "overlays" / name, SAMPLES / name):
+        if path.is_dir():
+            return path
+    raise UsageError(f"no overlay `{name}`; {yamlfile.nearest(name, overlays_of(folder))}")
+
+
+def _recordings(folder: Path) -> Path | None:
+    if (folder / "recordings").is_dir():
+        return folder / "recordings"
+    # files assembled by hand lie in the folder itself, loose or in a folder per node
+    commands = catalogue.table()
+    for path in [*folder.glob("*.txt"), *folder.glob("*/*.txt"), *folder.glob("round-*/*/*.txt")]:
+        match = layout._FILE.match(path.name)
+        if path.name == layout.UNREACHABLE or (match and layout.split_stem(match["stem"])[0] in commands):
+            if path.parent.name in ("attachments", "overlays"):
+                continue
+            return folder
+    return None
+
+
+def _node_name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.-]+", "-", text).strip("-.") or "node"
+
+
+def _inferred(folder: Path, recordings: Path, fallback: str) -> Cluster:
+    """A cluster read off the commands recorded: every node is a GPU node unless they say otherwise."""
+    roles: dict[Role, set[str]] = {}
+    for layer in layout.rounds(recordings, None, fallback_node=fallback).values():
+        for found in layer.folders:
+            if found.path.name in ("attachments", "overlays"):
+                continue
+            stems = {layout.split_stem(key.stem)[0] for key in found.files}
+            entries = [catalogue.table()[s] for s in stems if s in catalogue.table()]
+            for role in _roles(entries):
+                roles.setdefault(role, set()).update(found.nodes)
+    specs = {
+        role: RoleSpec(nodes=fold(nodes), os="sonic" if role in SWITCHES else None)
+        for role, nodes in sorted(roles.items())
+    }
+    return Cluster(ClusterFile(name=folder.resolve().name, roles=specs), folder, inferred=True)
+
+
+def _roles(entries: list[catalogue.Command]) -> set[Role]:
+    own = {e.roles for e in entries if len(e.roles) == 1 or e.os}
+    found: set[Role] = set()
+    for roles in own:
+        # a storage client is a GPU node unless something else is known of it
+        found.add("gpu-node" if roles[0] == "storage-client" else roles[0])  # type: ignore[arg-type]
+    return found or {"gpu-node"}
