@@ -1,0 +1,1 @@
+"""Writes the sample clusters: `python -m sample_clusters.make [NAME…]`. Not shipped in the wheel."""
