@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +12,7 @@ from checks import catalogue
 from checks.nodesets import fold
 
 HERE = Path(__file__).parent.parent
-START = datetime(2026, 3, 4, 2, 30, 0, tzinfo=timezone.utc)
+START = datetime(2026, 3, 4, 2, 30, 0, tzinfo=UTC)
 WINDOW_S = 60
 
 
