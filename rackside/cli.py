@@ -1,0 +1,111 @@
+"""The command line of the contract: subcommands, shared options, errors and exit statuses."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from typing import Any, NoReturn
+
+from rackside import __version__, status
+
+COMMANDS = {
+    "walk": "walk a runbook: from a complaint to the cause, the nodes and the safe next action",
+    "check": "run checks without a tree",
+    "diff": "compare the facts of two recordings, or of two rounds",
+    "list": "clusters, runbooks, checks, commands, faults, thresholds",
+    "explain": "what a check, fault, threshold, command or runbook means and where it comes from",
+    "lint": "check runbooks and cluster folders: file, line, fix",
+    "report": "incident report of a session",
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with the contract's exit status for wrong usage, and a hint instead of a wall of text."""
+
+    def error(self, message: str) -> NoReturn:
+        sys.stderr.write(f"rackside: {message}\n{self.format_usage()}try `{self.prog} --help`\n")
+        raise SystemExit(status.USAGE)
+
+
+def run(arguments: list[str]) -> int:
+    """Parses and runs one command."""
+    from common.errors import RacksideError
+
+    try:
+        args = _parser(arguments).parse_args(arguments)
+        from common.words import set_language
+
+        set_language(args.lang)
+        module = args.module or import_module("rackside.commands.open")
+        return int(module.run(args))
+    except RacksideError as error:
+        sys.stderr.write(f"rackside: {error}\n")
+        return error.exit_status
+    except KeyboardInterrupt:
+        sys.stderr.write("rackside: interrupted\n")
+        return status.INTERRUPTED
+    except BrokenPipeError:
+        return status.HEALTHY
+
+
+def _parser(arguments: list[str]) -> Parser:
+    parser = Parser(
+        prog="rackside",
+        description="From a complaint to the cause, network first, with the evidence. Read-only, always.",
+        epilog="Without a command the terminal application opens. Exit status: 0 healthy, 1 warning, 2 a fault was "
+        "concluded, 3 undecided, 64 usage, 65 unreadable input, 69 nothing reached, 74 cannot write, 130 interrupted.",
+    )
+    parser.add_argument("-V", "--version", action="version", version=f"rackside {__version__}")
+    parser.add_argument("--lang", help="language of titles and questions, such as en or zh")
+    parser.set_defaults(module=None)
+    open_options(parser)
+    commands = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
+    wanted = {a for a in arguments if a in COMMANDS}
+    for name, text in COMMANDS.items():
+        sub = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        # only the command at hand needs its options; the rest stay names
+        if name in wanted:
+            module: Any = import_module(f"rackside.commands.{name}")
+            module.add(sub)
+            sub.set_defaults(module=module)
+    return parser
+
+
+def open_options(parser: argparse.ArgumentParser) -> None:
+    """Options of `rackside` without a command."""
+    cluster_options(parser, required=False)
+    parser.add_argument("--runbook", metavar="RUNBOOK", help="start this runbook at once")
+    parser.add_argument("--resume", metavar="JOURNAL", help="go on with a walk from its journal")
+
+
+def cluster_options(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    """`-c` and what goes with it."""
+    parser.add_argument(
+        "-c",
+        "--cluster",
+        required=required,
+        metavar="C",
+        help="name of a shipped sample, a cluster folder, or a cluster.yaml",
+    )
+    parser.add_argument(
+        "--overlay",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="lay a fault over the recording: a path, or the name of one of the cluster's overlays (repeatable)",
+    )
+    parser.add_argument(
+        "--attach",
+        action="append",
+        default=[],
+        metavar="KIND=FILE",
+        help="a file a person supplies: job-log, nccl-tests, ib-write-bw, fio, sacct, note (repeatable)",
+    )
+
+
+def format_options(parser: argparse.ArgumentParser, *formats: str) -> None:
+    """`--format`, `-o` and `--color`."""
+    parser.add_argument("--format", choices=formats, default=formats[0], help=f"default: {formats[0]}")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write into a file, atomically")
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")

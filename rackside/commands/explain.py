@@ -1,0 +1,120 @@
+"""`rackside explain`: what a check, fault, threshold, command or runbook means, and where it comes from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from common.errors import UsageError
+from rackside import cli, output, status
+
+WIDTH = 80
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Options."""
+    parser.add_argument("id", metavar="ID", help="id of a check, fault, threshold, command or runbook")
+    cli.format_options(parser, "text", "json")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the explanation."""
+    found = _find(args.id)
+    if found is None:
+        from common.yamlfile import nearest
+
+        raise UsageError(f"nothing is called `{args.id}`; {nearest(args.id, _all_ids())}")
+    if args.format == "json":
+        output.emit(json.dumps({"schema": "rackside.explain/1", **found}, indent=2, ensure_ascii=False), args.output)
+    else:
+        output.emit("\n".join(_text(found)), args.output)
+    return status.HEALTHY
+
+
+def _find(name: str) -> dict[str, Any] | None:
+    from checks import catalogue, faults, rules, thresholds
+
+    if "." in name and (rule := rules.get(name)):
+        return {
+            "kind": "check",
+            "id": rule.id,
+            "title": rule.title,
+            "why": rule.why,
+            "scope": rule.scope,
+            "reads": [
+                r.command + (" (two rounds)" if r.rounds == 2 else "") + (" (optional)" if r.optional else "")
+                for r in rule.reads
+            ],
+            "thresholds": list(rule.thresholds),
+            "faults": list(rule.faults),
+        }
+    if fault := faults.get(name):
+        checks = [r.id for r in rules.every() if name in r.faults]
+        return {"kind": "fault", **fault.model_dump(), "found by": checks}
+    if threshold := thresholds.table().get(name):
+        checks = [r.id for r in rules.every() if name in r.thresholds]
+        return {"kind": "threshold", **threshold.model_dump(), "used by": checks}
+    if command := catalogue.table().get(name):
+        checks = [r.id for r in rules.every() if any(read.command == name for read in r.reads)]
+        runs = "yes" if command.runnable else "no: shown in remedies only, never run"
+        return {"kind": "command", **command.model_dump(), "runs": runs, "read by": checks}
+    from runbooks import loader
+
+    for book in loader.shipped():
+        if book.id == name:
+            steps = [f"{s.id}: {s.title or s.id}" for s in book.steps]
+            return {"kind": "runbook", "id": book.id, "title": book.title, "words": list(book.words), "steps": steps}
+    return None
+
+
+def _all_ids() -> list[str]:
+    from checks import catalogue, faults, rules, thresholds
+    from runbooks import loader
+
+    return [
+        *(r.id for r in rules.every()),
+        *faults.every(),
+        *thresholds.table(),
+        *catalogue.table(),
+        *(b.id for b in loader.shipped()),
+    ]
+
+
+def _text(found: dict[str, Any]) -> Iterator[str]:
+    yield f"{found['kind']} {found['id']}"
+    for key, value in found.items():
+        if key in ("kind", "id") or value in (None, "", [], (), {}):
+            continue
+        label = key.replace("_", " ")
+        if isinstance(value, list | tuple):
+            yield f"  {label}:"
+            for item in value:
+                yield from _item(item)
+        elif isinstance(value, dict):
+            yield f"  {label}: " + ", ".join(f"{k} = {v}" for k, v in value.items())
+        else:
+            yield from textwrap.wrap(
+                f"{label}: {value}", WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+            )
+
+
+def _item(item: Any) -> Iterator[str]:
+    if not isinstance(item, dict):
+        yield from textwrap.wrap(str(item), WIDTH, initial_indent="    - ", subsequent_indent="      ")
+        return
+    if "step" in item:
+        yield from textwrap.wrap(
+            f"[{item['risk']}] {item['step']}", WIDTH, initial_indent="    - ", subsequent_indent="      "
+        )
+        return
+    yield f"    - {item.get('command_id') or item.get('command', '')} ({item.get('role', '')})"
+    for key in ("command", "field", "healthy", "faulty", "read"):
+        if item.get(key):
+            yield from textwrap.wrap(
+                f"{key}: {item[key]}", WIDTH, initial_indent="        ", subsequent_indent="          "
+            )
+    if item.get("thresholds"):
+        yield "        thresholds: " + ", ".join(item["thresholds"])

@@ -1,0 +1,83 @@
+"""Where results go: data to standard output or atomically into a file, narration to standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from common.errors import WriteError
+
+
+def emit(text: str, file: str | None = None) -> None:
+    """Writes a result, with a newline at its end.
+
+    Raises:
+        WriteError: the file or standard output cannot be written.
+    """
+    text = text if text.endswith("\n") else f"{text}\n"
+    if file:
+        write_atomically(Path(file), text.encode())
+        return
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # the reader has seen enough (`| head`); keep the interpreter from complaining at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        raise WriteError(f"standard output: {error.strerror}") from None
+
+
+def narrate(text: str) -> None:
+    """A line for the person watching, never part of the data."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Writes a file all or nothing, readable by its owner only.
+
+    Raises:
+        WriteError: with the file and the reason.
+    """
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(name, path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise WriteError(f"{path}: {error.strerror}") from None
+
+
+def colour_wanted(choice: str) -> bool:
+    """Whether to colour standard output: `--color`, then NO_COLOR, then whether it is a terminal."""
+    if choice != "auto":
+        return choice == "always"
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and sys.stdout.isatty()
+
+
+def table(rows: Iterable[Sequence[str]], head: Sequence[str] = (), *, width: int | None = None) -> str:
+    """Rows as aligned columns by terminal cells; the last column is cut to `width` when one is given."""
+    from rich.cells import cell_len, set_cell_size
+
+    body = [[*row] for row in ([head] if head else [])] + [[*row] for row in rows]
+    if not body:
+        return ""
+    sizes = [max(cell_len(row[i]) for row in body) for i in range(len(body[0]))]
+    lines = []
+    for row in body:
+        cells = [set_cell_size(cell, size) for cell, size in zip(row[:-1], sizes[:-1], strict=True)]
+        line = "  ".join([*cells, row[-1]]).rstrip()
+        lines.append(set_cell_size(line, width).rstrip() if width and cell_len(line) > width else line)
+    if head:
+        lines.insert(1, "  ".join("-" * min(size, 60) for size in sizes)[: width or None])
+    return "\n".join(lines)
