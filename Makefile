@@ -1,0 +1,40 @@
+PYTHON ?= .venv/bin/python
+BIN = $(dir $(PYTHON))
+
+.PHONY: check lint types imports test scenarios golden bench demo docs wheel clusters
+
+check: lint types imports test ## everything CI runs
+
+lint:
+	$(BIN)ruff format --check .
+	$(BIN)ruff check .
+
+types:
+	$(BIN)mypy
+
+imports:
+	$(BIN)lint-imports --no-logo
+
+test:
+	$(BIN)pytest -n 2
+
+scenarios: ## every sample cluster and overlay through every runbook, against expected.yaml
+	$(BIN)pytest tests/scenarios -q
+
+golden: ## rewrite the stored screens and reports
+	$(BIN)pytest tests/tui tests/runbooks --update-golden
+
+clusters: ## write the sample clusters anew
+	$(PYTHON) -m sample_clusters.make
+
+docs: ## write the generated reference pages
+	$(PYTHON) docs/generate.py
+
+demo: ## write the screenshots of the README from the sample clusters
+	$(PYTHON) docs/screenshots.py
+
+bench:
+	$(PYTHON) -m bench
+
+wheel:
+	$(PYTHON) -m build
