@@ -1,0 +1,46 @@
+"""`rackside` without a command: the terminal application, or the same walk in plain text where there is no terminal."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from rackside import opening, output
+
+DEFAULT_RUNBOOK = "triage"
+
+
+def run(args: argparse.Namespace) -> int:
+    """Opens the TUI on a terminal; otherwise walks headless with the same content."""
+    if sys.stdin.isatty() and sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb"):
+        from tui.app import run as run_app
+
+        folder = opening.journal_folder()
+        return run_app(
+            cluster=args.cluster,
+            overlays=args.overlay,
+            runbook=args.runbook,
+            resume=Path(args.resume) if args.resume else None,
+            journal_dir=folder,
+        )
+    from common.errors import UsageError
+
+    if not args.cluster and not args.resume:
+        raise UsageError("no terminal here: name a cluster (-c) to walk it in plain text, or see `rackside --help`")
+    from rackside.commands import walk
+
+    output.narrate("no terminal: walking in plain text")
+    walk_args = argparse.Namespace(
+        **{**vars(args), "runbook": args.runbook or DEFAULT_RUNBOOK},
+        nodes=None,
+        answer=[],
+        answers=None,
+        journal=None,
+        fork=None,
+        format="text",
+        output=None,
+        color="auto",
+    )
+    return walk.run(walk_args)
