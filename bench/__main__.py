@@ -35,7 +35,7 @@ def main() -> None:
     for peer, shows in (("posting", "Collection"), ("harlequin", "Data Catalog")):
         theirs = paint.first_paint_s([str(args.peers / "bin" / peer)], until=shows)
         print(
-            f"first paint against {peer}: {ours * 1000:.0f} ms against {theirs * 1000:.0f} ms, ratio {ours / theirs:.2f}"
+            f"first paint against {peer}: {ours * 1000:.0f} against {theirs * 1000:.0f} ms, ratio {ours / theirs:.2f}"
         )
 
 
