@@ -1,0 +1,36 @@
+"""What a command imports: headless work never loads textual, nothing loads paramiko, `--version` loads neither."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+
+def loaded(*arguments: str) -> set[str]:
+    code = (
+        "import sys\nfrom rackside.__main__ import main\n"
+        f"try: main({list(arguments)!r})\nexcept SystemExit: pass\n"
+        "sys.stderr.write('\\n'.join(['MODULES', *sys.modules]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stderr.partition("MODULES\n")[2].splitlines())
+
+
+def test_version_loads_no_library() -> None:
+    assert not loaded("--version") & {"pydantic", "textual", "paramiko", "yaml", "rich", "argparse"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("walk", "triage", "-c", "a800-roce-256", "--format", "json"),
+        ("check", "-c", "a800-roce-256", "--layer", "gpu"),
+        ("list", "commands"),
+        ("explain", "net-ecn-threshold-mismatch"),
+    ],
+    ids=lambda a: a[0],
+)
+def test_headless_commands_never_load_the_screen_or_the_network(arguments: tuple[str, ...]) -> None:
+    assert not loaded(*arguments) & {"textual", "paramiko", "socket"}
