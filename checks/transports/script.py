@@ -1,0 +1,139 @@
+"""One script for many commands: what is sent to a node, and how its answer is taken apart.
+
+The script goes to `sh -s` on standard input, so the login shell (bash, csh, fish) only ever sees `exec sh -s`. Frames
+with a random word mark where each command begins and ends, on standard output and on standard error alike; whatever
+a banner or a noisy start-up file prints lies outside the frames and is dropped. Nothing is written on the node.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from checks.catalogue import Command
+
+START = "exec /bin/sh -s"
+"""The command line for the far side; understood by every shell."""
+
+PATH = (
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/mellanox/bin:/opt/mellanox/iproute2/sbin:"
+    "/opt/nvidia/bin:/usr/lpp/mmfs/bin:/opt/slurm/bin"
+)
+COMMAND_BYTES = 8 * 1024 * 1024
+KILL_AFTER_S = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One command for a node: a catalogue entry with validated parameters; `sudo` when it may be asked for root."""
+
+    command: Command
+    params: tuple[str, ...] = ()
+    sample: int = 1
+    sudo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one command printed. `clock_s` is the node's clock when it ended, seconds since the epoch.
+
+    `complete` is false when the connection ended before the command did. `capped` says that output beyond
+    `COMMAND_BYTES` was cut off on the node.
+    """
+
+    index: int
+    stdout: bytes
+    stderr: bytes
+    status: int
+    clock_s: float | None
+    complete: bool = True
+    capped: bool = False
+
+
+def delimiter() -> str:
+    """A word that no output can be expected to hold: 128 random bits, new for every script."""
+    return f"=rackside={secrets.token_hex(16)}="
+
+
+def build(requests: Sequence[Request], mark: str, *, cap: int = COMMAND_BYTES) -> bytes:
+    """The script for some commands.
+
+    Raises:
+        RefusedCommandError: one of them is shown only.
+        ParameterError: a value is not of its type.
+    """
+    lines = [
+        f"PATH={PATH}:$PATH; export PATH",
+        "LC_ALL=C LANG=C TERM=dumb SLURM_TIME_FORMAT=%s; export LC_ALL LANG TERM SLURM_TIME_FORMAT",
+        "unset HISTFILE; exec 4>&1",
+        "B=-; [ -r /proc/sys/kernel/random/boot_id ] && read B < /proc/sys/kernel/random/boot_id",
+        "N=; command -v nice >/dev/null 2>&1 && N='nice -n 5'",
+        "T=; command -v timeout >/dev/null 2>&1 && T=timeout",
+        f"printf '\\n%s H %s\\n' '{mark}' \"$B\"",
+    ]
+    for index, request in enumerate(requests):
+        text = request.command.render(request.params)
+        shell = f"sh -c {shlex.quote(text)}"
+        if request.sudo:
+            shell = f"sudo -n {shell}"
+        limit = f"${{T:+$T -k {KILL_AFTER_S} {request.command.timeout_s}}}"
+        # the status travels on descriptor 3 past `head`, which bounds what a command may print
+        lines += [
+            f"printf '%s B {index}\\n' '{mark}'; printf '%s B {index}\\n' '{mark}' >&2",
+            f"S=$( {{ {{ $N {limit} {shell} 3>&- 4>&- </dev/null; echo $? >&3; }} | head -c {cap + 1} >&4; }} 3>&1 )",
+            f"printf '\\n%s E {index} %s %s\\n' '{mark}' \"$S\" \"$(date +%s.%N)\"",
+            f"printf '\\n%s E {index}\\n' '{mark}' >&2",
+        ]
+    lines.append(f"printf '%s Z\\n' '{mark}'")
+    return ("\n".join(lines) + "\n").encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Everything a node answered. `started` is false when not even the first frame came."""
+
+    answers: tuple[Answer, ...]
+    boot_id: str | None
+    started: bool
+    finished: bool
+    before: bytes
+
+
+def parse(stdout: bytes, stderr: bytes, mark: str, *, cap: int = COMMAND_BYTES) -> Answers:
+    """The answers in what a node sent; a stream that ends early gives those that were complete and one that was not."""
+    word = re.escape(mark.encode())
+    head = re.search(rb"^" + word + rb" H (\S*)$", stdout, re.M)
+    errors = _frames(stderr, word)
+    found: list[Answer] = []
+    begin = re.compile(rb"^" + word + rb" B (\d+)\n", re.M)
+    position = 0
+    while match := begin.search(stdout, position):
+        index = int(match[1])
+        end = re.compile(rb"\n" + word + rb" E " + match[1] + rb" (-?\d*) ([\d.]*)N?\n").search(stdout, match.end() - 1)
+        said = errors.get(index, b"")
+        if end is None:
+            found.append(Answer(index, stdout[match.end() :], said, 255, None, complete=False))
+            break
+        # an empty output shares its newline with the frame before it
+        body = stdout[match.end() : max(end.start(), match.end())]
+        capped = len(body) > cap
+        status = int(end[1]) if end[1].strip(b"-") else 255
+        clock = float(end[2]) if end[2].strip(b".") else None
+        found.append(Answer(index, body[:cap], said, status, clock, capped=capped))
+        position = end.end()
+    boot = head[1].decode("ascii", "replace") if head else ""
+    return Answers(
+        answers=tuple(found),
+        boot_id=boot if boot and boot != "-" else None,
+        started=head is not None,
+        finished=re.search(rb"^" + word + rb" Z$", stdout, re.M) is not None,
+        before=stdout[: head.start()] if head else stdout,
+    )
+
+
+def _frames(stderr: bytes, word: bytes) -> dict[int, bytes]:
+    frame = re.compile(rb"^" + word + rb" B (\d+)\n(.*?)(?:\n" + word + rb" E \1\n|\Z)", re.M | re.S)
+    return {int(m[1]): m[2] for m in frame.finditer(stderr)}
