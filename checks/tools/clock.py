@@ -168,13 +168,13 @@ def _chrony_text(raw: Raw) -> Outcome:
     if missing := [k for k in ("system time", "leap status") if k not in cells]:
         odd.append(OddLine(line=len(raw.lines), text=f"ends before {missing[0]}"))
 
-    def value(name: str) -> float | None:
+    def cell(name: str) -> float | None:
         return number(cells[name][1]) if name in cells else None
 
     def line_of(name: str) -> int | None:
         return cells[name][0] if name in cells else None
 
-    offset = value("system time")
+    offset = cell("system time")
     if offset is not None and " slow" in cells["system time"][1]:
         offset = -offset
     reference = cells.get("reference id", (0, ""))[1]
@@ -183,14 +183,14 @@ def _chrony_text(raw: Raw) -> Outcome:
         line=cells["reference id"][0],
         reference=(named[1] if named else reference) or None,
         reference_line=line_of("reference id"),
-        stratum=_whole(value("stratum")),
+        stratum=_whole(cell("stratum")),
         offset_s=offset,
         offset_line=line_of("system time"),
-        last_offset_s=value("last offset"),
-        rms_offset_s=value("rms offset"),
-        frequency_ppm=value("frequency"),
-        root_delay_s=value("root delay"),
-        root_dispersion_s=value("root dispersion"),
+        last_offset_s=cell("last offset"),
+        rms_offset_s=cell("rms offset"),
+        frequency_ppm=cell("frequency"),
+        root_delay_s=cell("root delay"),
+        root_dispersion_s=cell("root dispersion"),
         leap=cells["leap status"][1] if "leap status" in cells else None,
         leap_line=line_of("leap status"),
         odd=tuple(odd),
