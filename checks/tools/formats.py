@@ -172,6 +172,19 @@ def json_value(raw: Raw) -> tuple[Any, int] | Unparsable:
     )
 
 
+def find_line(raw: Raw, *words: str, start: int = 1) -> int:
+    """Line from `start` on that holds all the words; `start` itself when there is none (JSON on one line)."""
+    for n in range(start, len(raw.lines) + 1):
+        if all(word in raw.lines[n - 1] for word in words):
+            return n
+    return start
+
+
+def cut_off(raw: Raw) -> int | None:
+    """The last line where it has no newline and so may be cut in the middle of a number; else None."""
+    return len(raw.lines) if raw.lines and not raw.complete else None
+
+
 def columns(header: str) -> list[tuple[str, int, int | None]]:
     """(name, start, end) of the columns of a table whose second line is a row of dashes under each column."""
     spans = [(m.start(), m.end()) for m in re.finditer(r"-+", header)]
@@ -203,7 +216,9 @@ __all__ = [
     "PathValue",
     "absent",
     "columns",
+    "cut_off",
     "dashed_table",
+    "find_line",
     "integer",
     "json_value",
     "log_lines",
