@@ -61,14 +61,20 @@ def delimiter() -> str:
 def build(requests: Sequence[Request], mark: str, *, cap: int = COMMAND_BYTES) -> bytes:
     """The script for some commands.
 
+    All of it is one compound command, so the shell has read it whole before it runs. A watcher then waits on standard
+    input: when the connection closes, it ends every process of the session, and nothing stays behind on the node.
+
     Raises:
         RefusedCommandError: one of them is shown only.
         ParameterError: a value is not of its type.
     """
     lines = [
+        "{",
         f"PATH={PATH}:$PATH; export PATH",
         "LC_ALL=C LANG=C TERM=dumb SLURM_TIME_FORMAT=%s; export LC_ALL LANG TERM SLURM_TIME_FORMAT",
-        "unset HISTFILE; exec 4>&1",
+        "unset HISTFILE; exec 4>&1 5<&0",
+        "( cat <&5 >/dev/null 2>&1; pkill -KILL -s $$ || kill -KILL 0 ) >/dev/null 2>&1 4>&- &",
+        "W=$!",
         "B=-; [ -r /proc/sys/kernel/random/boot_id ] && read B < /proc/sys/kernel/random/boot_id",
         "N=; command -v nice >/dev/null 2>&1 && N='nice -n 5'",
         "T=; command -v timeout >/dev/null 2>&1 && T=timeout",
@@ -81,13 +87,14 @@ def build(requests: Sequence[Request], mark: str, *, cap: int = COMMAND_BYTES) -
             shell = f"sudo -n {shell}"
         limit = f"${{T:+$T -k {KILL_AFTER_S} {request.command.timeout_s}}}"
         # the status travels on descriptor 3 past `head`, which bounds what a command may print
+        run = f"$N {limit} {shell} 3>&- 4>&- 5<&- </dev/null"
         lines += [
             f"printf '%s B {index}\\n' '{mark}'; printf '%s B {index}\\n' '{mark}' >&2",
-            f"S=$( {{ {{ $N {limit} {shell} 3>&- 4>&- </dev/null; echo $? >&3; }} | head -c {cap + 1} >&4; }} 3>&1 )",
+            f"S=$( {{ {{ {run}; echo $? >&3; }} | head -c {cap + 1} >&4; }} 3>&1 )",
             f"printf '\\n%s E {index} %s %s\\n' '{mark}' \"$S\" \"$(date +%s.%N)\"",
             f"printf '\\n%s E {index}\\n' '{mark}' >&2",
         ]
-    lines.append(f"printf '%s Z\\n' '{mark}'")
+    lines += [f"printf '%s Z\\n' '{mark}'", "exec 4>&- 5<&-; kill $W 2>/dev/null; exit 0", "}"]
     return ("\n".join(lines) + "\n").encode()
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import threading
+import time
 
 import pytest
 
@@ -23,8 +25,28 @@ def command(text: str, *, timeout_s: int = 5) -> Command:
 def run(*texts: str, shell: str = "sh", cap: int = script.COMMAND_BYTES, timeout_s: int = 5) -> script.Answers:
     mark = script.delimiter()
     body = script.build([Request(command(t, timeout_s=timeout_s)) for t in texts], mark, cap=cap)
-    done = subprocess.run([shell, "-s"], input=body, capture_output=True, check=False, timeout=30)
-    return script.parse(done.stdout, done.stderr, mark, cap=cap)
+    stdout, stderr = feed(body, shell)
+    return script.parse(stdout, stderr, mark, cap=cap)
+
+
+def feed(body: bytes, shell: str = "sh") -> tuple[bytes, bytes]:
+    """Runs a script as sshd would: in a session of its own, standard input open until it ends."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([shell, "-s"], start_new_session=True, **pipes) as process:  # type: ignore[call-overload]
+        assert process.stdin
+        process.stdin.write(body)
+        process.stdin.flush()
+        found: list[bytes] = [b"", b""]
+        readers = [
+            threading.Thread(target=lambda i=i, s=s: found.__setitem__(i, s.read()))  # type: ignore[misc]
+            for i, s in enumerate((process.stdout, process.stderr))
+        ]
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join(30)
+        process.stdin.close()
+    return found[0], found[1]
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash", "dash", "ksh", "busybox"])
@@ -73,8 +95,7 @@ def test_a_missing_tool_and_a_denied_one_keep_their_status() -> None:
 def test_noise_before_the_first_frame_is_dropped() -> None:
     mark = script.delimiter()
     body = script.build([Request(command("echo hello"))], mark)
-    done = subprocess.run(["sh", "-s"], input=b"echo noise; echo noise >&2\n" + body, capture_output=True, check=False)
-    answers = script.parse(done.stdout, done.stderr, mark)
+    answers = script.parse(*feed(b"echo noise; echo noise >&2\n" + body), mark)
     assert answers.answers[0].stdout == b"hello\n"
     assert answers.answers[0].stderr == b""
     assert answers.before.startswith(b"noise")
@@ -83,10 +104,10 @@ def test_noise_before_the_first_frame_is_dropped() -> None:
 def test_a_stream_cut_anywhere_gives_what_was_whole_and_marks_the_rest() -> None:
     mark = script.delimiter()
     body = script.build([Request(command("echo one")), Request(command("echo two"))], mark)
-    done = subprocess.run(["sh", "-s"], input=body, capture_output=True, check=False)
-    for cut in range(len(done.stdout)):
-        answers = script.parse(done.stdout[:cut], done.stderr, mark)
-        assert not answers.finished or cut >= len(done.stdout) - 1
+    stdout, stderr = feed(body)
+    for cut in range(len(stdout)):
+        answers = script.parse(stdout[:cut], stderr, mark)
+        assert not answers.finished or cut >= len(stdout) - 1
         for answer in answers.answers:
             if answer.complete:
                 assert answer.stdout in (b"one\n", b"two\n")
@@ -110,3 +131,27 @@ def test_nothing_outside_the_catalogues_rules_can_be_built() -> None:
         script.build([Request(catalogue.get("dcgm-diag3"))], "m")
     with pytest.raises(ParameterError):
         script.build([Request(catalogue.get("eth-stats"), ("eth0; reboot",))], "m")
+
+
+def test_when_the_connection_closes_nothing_stays_behind() -> None:
+    body = script.build([Request(command("sleep 4711", timeout_s=60))], script.delimiter())
+    with subprocess.Popen(
+        ["sh", "-s"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(body)
+        process.stdin.flush()
+        while b" B 0" not in process.stdout.readline():
+            pass
+        process.stdin.close()
+        process.wait(10)
+    deadline = time.monotonic() + 5
+    while alive("sleep 4711") and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not alive("sleep 4711")
+
+
+def alive(text: str) -> bool:
+    shown = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    return any(line.strip() == text for line in shown.splitlines())
