@@ -222,7 +222,7 @@ def _innocent(finding: Finding, effects: set[str], elsewhere: bool) -> bool:
 def unknown(found: Found) -> tuple[Unknown, ...]:
     """Everything that did not answer."""
     return tuple(
-        Unknown(check=f.check, nodes=f.nodes, reason=f.reason or f.summary)
+        Unknown(check=f.check, nodes=f.nodes, reason=f.reason or f.summary, missing=f.missing)
         for findings in found.values()
         for f in findings
         if f.status == Status.UNKNOWN

@@ -78,11 +78,12 @@ class Cleared(Model):
 
 
 class Unknown(Model):
-    """What could not be told, where, and why."""
+    """What could not be told, where, and why; `missing` are the commands that did not answer."""
 
     check: str
     nodes: str = ""
     reason: str
+    missing: tuple[str, ...] = ()
 
 
 class Note(Model):
@@ -150,6 +151,12 @@ def schemas() -> dict[str, dict[str, Any]]:
         "check.schema.json": {**check, "$id": "rackside.check/1"},
         "runbook.schema.json": _texts(Runbook.model_json_schema(by_alias=True)),
     }
+
+
+def schema(kind: str) -> dict[str, Any]:
+    """The JSON Schema of `walk`, `check` or `runbook` as it ships."""
+    found: dict[str, Any] = json.loads((SCHEMAS / f"{kind}.schema.json").read_text(encoding="utf-8"))
+    return found
 
 
 def _validation(model: type[BaseModel]) -> dict[str, Any]:
