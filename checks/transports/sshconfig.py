@@ -21,8 +21,6 @@ UNSUPPORTED: dict[str, str] = {
     "pkcs11provider": "keys on a PKCS#11 token: load them into ssh-agent (`ssh-add -s`)",
     "securitykeyprovider": "FIDO keys: load them into ssh-agent",
     "remotecommand": "a RemoteCommand replaces what Rackside asks: leave it out for this host",
-    "hostbasedauthentication": "host-based authentication: use a key",
-    "gssapiauthentication": "Kerberos: use a key, or `via: clustershell`, which runs the system's ssh",
 }
 
 

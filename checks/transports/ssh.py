@@ -1,0 +1,374 @@
+"""One SSH connection per node with paramiko: strict host keys, the engineer's own keys and jumps, one script a step."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from checks.outputs import NotAvailable, Reason
+from checks.transports.knownhosts import KnownHosts, fingerprint, host_name
+from checks.transports.sshconfig import Target
+
+if TYPE_CHECKING:
+    from paramiko import Channel, PKey, Transport
+
+CONNECT_S = 10.0
+LOGIN_RETRIES = 4
+NODE_BYTES = 64 * 1024 * 1024
+"""More than this from one node in one step is cut off: the connection is closed and the rest stays unread."""
+
+_KEX = ("curve25519-sha256", "curve25519-sha256@libssh.org", "ecdh-sha2-nistp256")
+_CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "aes128-ctr")
+
+
+class SshError(Exception):
+    """A node could not be asked; `why` is what its readings carry."""
+
+    def __init__(self, kind: Reason, reason: str) -> None:
+        super().__init__(reason)
+        self.why = NotAvailable(kind, reason)
+
+
+class Keys:
+    """Private keys of this person, each opened once for the whole fleet. `ask` gives a passphrase on a terminal."""
+
+    def __init__(self, ask: Callable[[Path], str | None] | None = None) -> None:
+        self._ask = ask
+        self._opened: dict[Path, PKey | str] = {}
+        self._agents: dict[str | None, list[Any]] = {}
+        self._lock = threading.Lock()
+
+    def of(self, target: Target) -> Iterator[PKey]:
+        """Keys to offer: the agent's first, then identity files, each once."""
+        offered: set[bytes] = set()
+        files = [k for f in target.identities or _default_files() if (k := self._file(f)) is not None]
+        wanted = {k.asbytes() for k in files} | {_public_blob(f) for f in target.identities}
+        for key in self._agent(target.agent):
+            if target.identities_only and key.asbytes() not in wanted:
+                continue
+            if key.asbytes() not in offered:
+                offered.add(key.asbytes())
+                yield key
+        for key in files:
+            if key.asbytes() not in offered:
+                offered.add(key.asbytes())
+                yield key
+
+    def problems(self, target: Target) -> list[str]:
+        """Why identity files of a target cannot be used."""
+        return [f"{f}: {said}" for f in target.identities if isinstance(said := self._opened.get(f), str)]
+
+    def _file(self, path: Path) -> PKey | None:
+        with self._lock:
+            if path not in self._opened:
+                self._opened[path] = self._load(path)
+            found = self._opened[path]
+        return None if isinstance(found, str) else found
+
+    def _load(self, path: Path) -> PKey | str:
+        from paramiko import PasswordRequiredException, PKey, SSHException
+
+        try:
+            key = PKey.from_path(path)
+        except (PasswordRequiredException, TypeError):
+            phrase = self._ask(path) if self._ask else None
+            if phrase is None:
+                return "needs a passphrase; load it into ssh-agent"
+            try:
+                key = PKey.from_path(path, phrase.encode())  # type: ignore[arg-type]  # the stub is wrong: bytes
+            except (SSHException, ValueError, TypeError):
+                return "the passphrase is wrong"
+        except (OSError, SSHException, ValueError) as error:
+            return str(error) or type(error).__name__
+        certificate = path.with_name(f"{path.name}-cert.pub")
+        if certificate.is_file():
+            with contextlib.suppress(Exception):
+                key.load_certificate(str(certificate))
+        return key
+
+    def _agent(self, socket_path: str | None) -> list[Any]:
+        from paramiko import Agent, SSHException
+
+        if socket_path == "none":
+            return []
+        with self._lock:
+            if socket_path not in self._agents:
+                before = os.environ.get("SSH_AUTH_SOCK")
+                try:
+                    if socket_path and socket_path != "SSH_AUTH_SOCK":
+                        os.environ["SSH_AUTH_SOCK"] = os.path.expanduser(socket_path)
+                    self._agents[socket_path] = list(Agent().get_keys())
+                except (SSHException, OSError):
+                    self._agents[socket_path] = []
+                finally:
+                    if before is not None:
+                        os.environ["SSH_AUTH_SOCK"] = before
+            return self._agents[socket_path]
+
+
+def _default_files() -> list[Path]:
+    home = Path("~/.ssh").expanduser()
+    return [p for name in ("id_ed25519", "id_ecdsa", "id_rsa") if (p := home / name).is_file()]
+
+
+def _public_blob(path: Path) -> bytes:
+    """The public half beside an identity file, so that an agent's key can be recognised without its passphrase."""
+    import base64
+
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return base64.b64decode(path.with_name(f"{path.name}.pub").read_text().split()[1])
+    return b""
+
+
+class Connection:
+    """A logged-in connection to one node; `close` may be called from any thread and ends whatever waits on it."""
+
+    def __init__(self, target: Target, transport: Transport) -> None:
+        self.target, self.transport = target, transport
+
+    @property
+    def open(self) -> bool:
+        """Whether it can still be used."""
+        return bool(self.transport.is_active())
+
+    def run(self, command: str, body: bytes, done: bytes, *, deadline: float) -> tuple[bytes, bytes, bool]:
+        """Feeds a script and reads until the word `done` or the end: (stdout, stderr, whether it ended in time).
+
+        Standard input stays open meanwhile, which is what keeps the far side's watcher quiet. `deadline` is on
+        `time.monotonic`'s clock.
+
+        Raises:
+            SshError: no channel to be had.
+        """
+        from paramiko import SSHException
+
+        try:
+            channel = self.transport.open_session(timeout=max(0.1, deadline - time.monotonic()))
+            channel.settimeout(max(0.1, deadline - time.monotonic()))
+            channel.exec_command(command)
+            channel.sendall(body)
+        except (SSHException, OSError, EOFError) as error:
+            raise SshError("unreachable", f"connection lost: {_said(error)}") from None
+        with contextlib.closing(channel):
+            return _read(channel, done, deadline)
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self.transport.close()
+
+
+def _read(channel: Channel, done: bytes, deadline: float) -> tuple[bytes, bytes, bool]:
+    event = threading.Event()
+    # set when data arrives or the stream ends; polling would cost a thread's worth of CPU per node
+    channel.in_buffer.set_event(event)
+    channel.in_stderr_buffer.set_event(event)
+    out, err = bytearray(), bytearray()
+    while True:
+        event.clear()
+        while channel.recv_ready():
+            out += channel.recv(1 << 20)
+        while channel.recv_stderr_ready():
+            err += channel.recv_stderr(1 << 20)
+        if done in out[-len(done) - 2 :] or channel.eof_received or channel.closed:
+            # what was printed to standard error last may still be on its way for a moment
+            while channel.recv_ready():
+                out += channel.recv(1 << 20)
+            while channel.recv_stderr_ready():
+                err += channel.recv_stderr(1 << 20)
+            return bytes(out), bytes(err), True
+        if len(out) + len(err) > NODE_BYTES:
+            return bytes(out[:NODE_BYTES]), bytes(err), False
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return bytes(out), bytes(err), False
+        if not (channel.recv_ready() or channel.recv_stderr_ready()):
+            event.wait(min(left, 1.0))
+
+
+def connect(
+    target: Target,
+    known: KnownHosts,
+    keys: Keys,
+    *,
+    deadline: float,
+    through: Connection | None = None,
+    interactive: Callable[[str, str, list[tuple[str, bool]]], list[str]] | None = None,
+) -> Connection:
+    """Logs in to a node, through a jump host's connection where there is one.
+
+    A server that drops log-ins under load (MaxStartups) is tried again with growing pauses until the deadline.
+
+    Raises:
+        SshError: with the kind of failure and what to do.
+    """
+    pause = 0.15
+    for attempt in range(LOGIN_RETRIES + 1):
+        try:
+            return _connect(target, known, keys, deadline, through, interactive)
+        except _DroppedError as error:
+            if attempt == LOGIN_RETRIES or time.monotonic() + pause >= deadline:
+                raise SshError("unreachable", f"the server dropped the log-in: {error}") from None
+            time.sleep(pause)
+            pause *= 2
+    raise AssertionError("unreachable")
+
+
+class _DroppedError(Exception):
+    """The connection ended before the server's banner: too many log-ins at once, or not an SSH server."""
+
+
+def _connect(
+    target: Target,
+    known: KnownHosts,
+    keys: Keys,
+    deadline: float,
+    through: Connection | None,
+    interactive: Callable[[str, str, list[tuple[str, bool]]], list[str]] | None,
+) -> Connection:
+    from paramiko import SSHException, Transport
+
+    stream = _stream(target, deadline, through)
+    transport = Transport(stream)
+    try:
+        left = max(0.1, deadline - time.monotonic())
+        transport.banner_timeout = transport.handshake_timeout = transport.auth_timeout = left
+        names = _names(target)
+        _prefer(transport, known.key_types(names))
+        try:
+            transport.start_client(timeout=left)
+        except (SSHException, OSError, EOFError) as error:
+            text = _said(error)
+            if time.monotonic() >= deadline:
+                raise SshError("timed-out", "no SSH banner or key exchange in time") from None
+            if "banner" in text.lower() or isinstance(error, ConnectionResetError | EOFError):
+                raise _DroppedError(text) from None
+            raise SshError("unreachable", f"SSH key exchange failed: {text}") from None
+        if not transport.is_active() or time.monotonic() >= deadline:
+            # paramiko returns without a word when the time is up
+            raise SshError("timed-out", "no SSH banner or key exchange in time")
+        _check_host_key(transport, known, names, target)
+        _log_in(transport, target, keys, interactive)
+    except BaseException:
+        transport.close()
+        raise
+    return Connection(target, transport)
+
+
+def _stream(target: Target, deadline: float, through: Connection | None) -> Any:
+    from paramiko import ChannelException, ProxyCommand, SSHException
+
+    left = max(0.1, deadline - time.monotonic())
+    if target.proxy_command:
+        return ProxyCommand(target.proxy_command)
+    if through is not None:
+        try:
+            return through.transport.open_channel(
+                "direct-tcpip", (target.hostname, target.port), ("127.0.0.1", 0), timeout=left
+            )
+        except ChannelException as error:
+            raise SshError("unreachable", f"{through.target.node} cannot reach it: {_said(error)}") from None
+        except (SSHException, OSError, EOFError) as error:
+            raise SshError("unreachable", f"jump over {through.target.node} failed: {_said(error)}") from None
+    try:
+        sock = socket.create_connection((target.hostname, target.port), timeout=left)
+    except TimeoutError:
+        raise SshError("timed-out", f"no answer from {target.hostname} port {target.port}") from None
+    except socket.gaierror as error:
+        raise SshError("unreachable", f"name {target.hostname} not known: {_said(error)}") from None
+    except OSError as error:
+        raise SshError("unreachable", f"{target.hostname} port {target.port}: {error.strerror or error}") from None
+    # without these each log-in and each command meets Nagle and delayed ACK, 40 ms at a time
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with contextlib.suppress(OSError, AttributeError):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+    return sock
+
+
+def _names(target: Target) -> tuple[str, ...]:
+    if target.host_key_alias:
+        return (target.host_key_alias,)
+    return tuple(dict.fromkeys(host_name(n, target.port) for n in (target.hostname, target.node)))
+
+
+def _prefer(transport: Transport, key_types: list[str]) -> None:
+    options = transport.get_security_options()
+    options.kex = [*(k for k in _KEX if k in options.kex), *(k for k in options.kex if k not in _KEX)]
+    options.ciphers = [
+        *(c for c in _CIPHERS if c in options.ciphers),
+        *(c for c in options.ciphers if c not in _CIPHERS),
+    ]
+    wanted = [t for known in key_types for t in (("rsa-sha2-512", "rsa-sha2-256") if known == "ssh-rsa" else (known,))]
+    chosen = [t for t in wanted if t in options.key_types]
+    options.key_types = [*chosen, *(t for t in options.key_types if t not in chosen)]
+
+
+def _check_host_key(transport: Transport, known: KnownHosts, names: tuple[str, ...], target: Target) -> None:
+    key = transport.get_remote_server_key()
+    answer = known.check(names, key.get_name(), key.asbytes())
+    if answer.verdict == "known":
+        return
+    offered = f"{key.get_name()} {fingerprint(key.asbytes())}"
+    if answer.verdict == "changed":
+        line = next(e for e in answer.entries if e.key_type == key.get_name() and not e.marker)
+        raise SshError(
+            "denied",
+            f"host key changed: offered {offered}, {line.file}:{line.line} has {fingerprint(line.key)}; "
+            "find out why before you replace the line",
+        )
+    if answer.verdict == "revoked":
+        raise SshError("denied", f"host key is revoked in known_hosts: {offered}")
+    certified = any(e.marker == "@cert-authority" for e in answer.entries)
+    hint = (
+        "this host is known by a certificate authority, which needs the system's ssh (`via: clustershell`)"
+        if certified
+        else f"compare it with the console, then add it: ssh-keyscan -p {target.port} {target.hostname}"
+    )
+    raise SshError("denied", f"host key unknown: offered {offered}; {hint}")
+
+
+def _log_in(
+    transport: Transport,
+    target: Target,
+    keys: Keys,
+    interactive: Callable[[str, str, list[tuple[str, bool]]], list[str]] | None,
+) -> None:
+    from paramiko import AuthenticationException, BadAuthenticationType, SSHException
+
+    tried = 0
+    allowed: list[str] = []
+    try:
+        for key in keys.of(target):
+            tried += 1
+            try:
+                left = transport.auth_publickey(target.user, key)
+            except BadAuthenticationType as error:
+                allowed = error.allowed_types
+                break
+            except AuthenticationException as error:
+                if "timeout" in str(error).lower():
+                    raise SshError("timed-out", "the log-in was not answered in time") from None
+                continue
+            if transport.is_authenticated():
+                return
+            allowed = left or []
+            break
+        if interactive and (not allowed or "keyboard-interactive" in allowed):
+            transport.auth_interactive(target.user, interactive)
+            if transport.is_authenticated():
+                return
+    except (SSHException, OSError, EOFError) as error:
+        if not isinstance(error, AuthenticationException):
+            raise SshError("denied", f"log-in as {target.user} ended: {_said(error)}") from None
+    why = "; ".join(keys.problems(target)) or (f"{tried} keys refused" if tried else "no key to offer")
+    more = f"; the server also wants {', '.join(allowed)}" if allowed else ""
+    raise SshError("denied", f"log-in as {target.user} refused: {why}{more}")
+
+
+def _said(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
