@@ -178,6 +178,16 @@ class View:
         workers = set(self.cluster.nodes("gpu-node", "storage-client", "endpoint"))
         return tuple(n for n in found if n in self.only or n not in workers)
 
+    def where(self, command: str, roles: Iterable[str] = (), nodes: Iterable[str] | None = None) -> tuple[str, ...]:
+        """The nodes a command is asked on: of the roles given, else of the catalogue's."""
+        if nodes is not None:
+            return tuple(nodes)
+        entry = catalogue.get(command)
+        found = self.nodes(*(tuple(roles) or entry.roles[:1] if entry.os is None else tuple(roles) or entry.roles))
+        if entry.os is not None:
+            found = tuple(n for n in found if self.cluster.os_of(n) == entry.os)
+        return found
+
     def limit(self, name: str, level: str | None = None) -> float:
         """A threshold's number as this cluster sees it."""
         return self.cluster.thresholds.number(name, level)
@@ -239,7 +249,7 @@ class View:
         self, command: str, kind: type[F], *, roles: Iterable[str] = (), nodes: Iterable[str] | None = None
     ) -> list[Reading[F]]:
         """The newest reading of a command on every node of the roles (default: the catalogue's roles)."""
-        return [self.newest(command, node, kind) for node in self._where(command, roles, nodes)]
+        return [self.newest(command, node, kind) for node in self.where(command, roles, nodes)]
 
     def read_each(
         self,
@@ -257,7 +267,7 @@ class View:
         """
         found: list[Reading[F]] = []
         expected = tuple(named)
-        for node in self._where(command, roles, nodes):
+        for node in self.where(command, roles, nodes):
             values = tuple(dict.fromkeys((*expected, *self.store.params(node, command))))
             found.extend(self.newest(command, node, kind, v) for v in values)
             if not values:
@@ -316,7 +326,7 @@ class View:
         """Windows of a command on all nodes, and the readings that say why a node has none."""
         windows: list[Window[F]] = []
         without: list[Reading[F]] = []
-        for node in self._where(command, roles, nodes):
+        for node in self.where(command, roles, nodes):
             found = self.window(command, node, kind)
             if isinstance(found, Window):
                 windows.append(found)
@@ -329,15 +339,6 @@ class View:
         return self.store.attachment(kind)
 
     # ---- inside
-
-    def _where(self, command: str, roles: Iterable[str], nodes: Iterable[str] | None) -> tuple[str, ...]:
-        if nodes is not None:
-            return tuple(nodes)
-        entry = catalogue.get(command)
-        found = self.nodes(*(tuple(roles) or entry.roles[:1] if entry.os is None else tuple(roles) or entry.roles))
-        if entry.os is not None:
-            found = tuple(n for n in found if self.cluster.os_of(n) == entry.os)
-        return found
 
     def _boot_id(self, node: str, round: int) -> str | None:
         reading = self.at("boot", node, round=round)
