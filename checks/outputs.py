@@ -41,6 +41,15 @@ class Output:
         return "@".join((self.command, *self.params))
 
 
+@dataclass(frozen=True, slots=True)
+class NodeEvent:
+    """Progress of one node while a living cluster is asked; `reason` says why it failed."""
+
+    node: str
+    state: Literal["asking", "answered", "failed"]
+    reason: str = ""
+
+
 class OddLine(BaseModel):
     """A line a parser did not understand: counted and shown, never guessed."""
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
-from checks import judge, rules
+from checks import judge, plan, rules
 from checks.findings import Finding
 from checks.inventory import Cluster
+from checks.outputs import NodeEvent
+from checks.plan import Wanted
 from checks.rules import Rule
 from checks.view import Store, View
+
+WINDOW_S = 60.0
+"""Between the two readings of a rate on a living cluster."""
 
 
 class CancelledError(Exception):
@@ -18,50 +25,119 @@ class CancelledError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One step of a run: which check is at work, how many are done, and what it just found."""
+    """One step of a run: which check is at work, how many are done, and what it just found.
+
+    While a living cluster is asked, `node` carries each node's state and `waiting_s` what is left of the window
+    between two readings; `check` is then empty.
+    """
 
     check: str
     done: int
     total: int
     findings: tuple[Finding, ...] = ()
+    node: NodeEvent | None = None
+    waiting_s: float = 0.0
+
+
+@runtime_checkable
+class Collector(Protocol):
+    """A store that has to ask: a living cluster."""
+
+    def collect(
+        self,
+        wanted: Iterable[Wanted],
+        *,
+        round: int,
+        on_node: Callable[[NodeEvent], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> None:
+        """Asks for what was not asked yet in this round."""
+
+
+Tell = Callable[[Progress], None]
+Cancelled = Callable[[], bool]
 
 
 class Runner:
-    """Runs rules over one cluster. Readings and parsed facts are kept, so a later step pays only for what is new."""
+    """Runs rules over one cluster. Readings and parsed facts are kept, so a later step pays only for what is new.
 
-    def __init__(self, cluster: Cluster, store: Store, *, only: frozenset[str] | None = None) -> None:
+    `ahead` names checks of later steps: what they need in two readings is asked together with the first step's, so
+    that a walk waits for one window and not for one a step.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        store: Store,
+        *,
+        only: frozenset[str] | None = None,
+        ahead: Iterable[str] = (),
+        window_s: float = WINDOW_S,
+    ) -> None:
         self.cluster, self.store = cluster, store
         self.view = View(cluster, store, only=only)
+        self._ahead, self._window_s = tuple(ahead), window_s
         self._found: dict[str, tuple[Finding, ...]] = {}
 
     def run(
-        self,
-        patterns: Iterable[str],
-        *,
-        on_progress: Callable[[Progress], None] | None = None,
-        cancelled: Callable[[], bool] | None = None,
+        self, patterns: Iterable[str], *, on_progress: Tell | None = None, cancelled: Cancelled | None = None
     ) -> list[Finding]:
         """Findings of the checks named (`network.ecn_mark_ratio` or `network.*`), in the order named.
 
-        Blocks; meant for a worker thread. `on_progress` is called on that thread after each check.
+        Blocks; meant for a worker thread. `on_progress` is called on that thread or, while nodes answer, on others.
 
         Raises:
-            CancelledError: `cancelled()` became true between two checks.
+            CancelledError: `cancelled()` became true.
         """
         chosen = rules.select(patterns)
+        tell = on_progress or (lambda progress: None)
+        stop = cancelled or (lambda: False)
+        if isinstance(self.store, Collector):
+            self._collect([r for r in chosen if r.id not in self._found], self.store, tell, stop)
         found: list[Finding] = []
         for done, rule in enumerate(chosen):
-            if cancelled and cancelled():
+            if stop():
                 raise CancelledError
-            if on_progress:
-                on_progress(Progress(rule.id, done, len(chosen)))
+            tell(Progress(rule.id, done, len(chosen)))
             findings = self._judge(rule)
             found.extend(findings)
-            if on_progress:
-                on_progress(Progress(rule.id, done + 1, len(chosen), findings))
+            tell(Progress(rule.id, done + 1, len(chosen), findings))
         return found
+
+    def forget(self) -> None:
+        """Judges anew next time, after more was collected."""
+        self._found.clear()
 
     def _judge(self, rule: Rule) -> tuple[Finding, ...]:
         if rule.id not in self._found:
             self._found[rule.id] = tuple(judge.judge(rule, self.view))
         return self._found[rule.id]
+
+    def _collect(self, chosen: list[Rule], store: Collector, tell: Tell, stop: Cancelled) -> None:
+        if not chosen:
+            return
+        later = [r for r in rules.select(self._ahead) if any(read.rounds == 2 for read in r.reads)]
+        self._ahead = ()
+        asked = [*chosen, *later]
+        twice = plan.twice(asked, self.view)
+
+        def on_node(event: NodeEvent) -> None:
+            tell(Progress("", 0, len(chosen), node=event))
+
+        start = time.monotonic()
+        for stage in (plan.simple, plan.with_parameters):
+            store.collect(stage(asked, self.view), round=1, on_node=on_node, cancelled=stop)
+            if stop():
+                raise CancelledError
+        if not twice:
+            return
+        while (left := start + self._window_s - time.monotonic()) > 0:
+            if stop():
+                raise CancelledError
+            tell(Progress("", 0, len(chosen), waiting_s=left))
+            time.sleep(min(left, 0.25))
+        for stage in (plan.simple, plan.with_parameters):
+            wanted = [w for w in stage(asked, self.view) if w.command in twice]
+            store.collect(wanted, round=2, on_node=on_node, cancelled=stop)
+            if stop():
+                raise CancelledError

@@ -213,9 +213,9 @@ class View:
         if found is None:
             got = self.store.get(node, command, params, round, sample)
             if isinstance(got, NotAvailable):
-                found = Reading[Facts](node, command, params, round, got, None, sample)
-            else:
-                found = Reading[Facts](node, command, params, round, self._parse(got), got, sample)
+                # not kept: a living cluster may answer later
+                return Reading[Facts](node, command, params, round, got, None, sample)
+            found = Reading[Facts](node, command, params, round, self._parse(got), got, sample)
             self._cache.readings[key] = found
             self._cache.by_pair.setdefault((node, command), []).append(found)
         return found

@@ -88,12 +88,18 @@ def build(requests: Sequence[Request], mark: str, *, cap: int = COMMAND_BYTES) -
         limit = f"${{T:+$T -k {KILL_AFTER_S} {request.command.timeout_s}}}"
         # the status travels on descriptor 3 past `head`, which bounds what a command may print
         run = f"$N {limit} {shell} 3>&- 4>&- 5<&- </dev/null"
-        lines += [
+        asking = [
             f"printf '%s B {index}\\n' '{mark}'; printf '%s B {index}\\n' '{mark}' >&2",
+            *(["sleep 1"] if request.sample > 1 else []),
             f"S=$( {{ {{ {run}; echo $? >&3; }} | head -c {cap + 1} >&4; }} 3>&1 )",
             f"printf '\\n%s E {index} %s %s\\n' '{mark}' \"$S\" \"$(date +%s.%N)\"",
             f"printf '\\n%s E {index}\\n' '{mark}' >&2",
         ]
+        if hang := request.command.hang_class:
+            flag = f"HUNG_{hang}"
+            asking.append(f'case "$S" in 124|137) {flag}=1;; esac')
+            asking = [f'if [ -z "${flag}" ]; then', *asking, "fi"]
+        lines += asking
     lines += [f"printf '%s Z\\n' '{mark}'", "exec 4>&- 5<&-; kill $W 2>/dev/null; exit 0", "}"]
     return ("\n".join(lines) + "\n").encode()
 

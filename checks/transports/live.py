@@ -1,0 +1,290 @@
+"""A living cluster as a store: asks nodes over SSH, one script a node and step, and keeps what they answered."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+from checks import catalogue
+from checks.inventory import Cluster
+from checks.outputs import NodeEvent, NotAvailable, Output
+from checks.plan import Wanted
+from checks.transports import script, ssh
+from checks.transports.knownhosts import KnownHosts
+from checks.transports.script import Answers, Request
+from checks.transports.ssh import Connection, Keys, SshError
+from checks.transports.sshconfig import SshConfig
+from common.errors import InputError
+from common.safetext import safe_line
+
+POOL = 64
+LOGINS_PER_JUMP = 4
+STEP_S = 120.0
+NOT_ASKED = NotAvailable("not-asked", "not asked yet")
+
+Key = tuple[str, str, tuple[str, ...], int, int]
+
+
+class Live:
+    """Store over a living cluster. `collect` fills it; readings of what was not collected say so.
+
+    Connections stay open between steps. A node that could not be asked is not tried again until `retry`. After a
+    command hung on a node, no command of its class is asked there again.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        *,
+        config: SshConfig | None = None,
+        keys: Keys | None = None,
+        pool: int = POOL,
+        connect_s: float = ssh.CONNECT_S,
+        on_output: Callable[[Output], None] | None = None,
+    ) -> None:
+        self.cluster = cluster
+        self._config = config or SshConfig(cluster.spec.access)
+        self._keys = keys or Keys()
+        self._pool_size, self._connect_s = pool, connect_s
+        self._on_output = on_output
+        self._outputs: dict[Key, Output] = {}
+        self._asked: set[Key] = set()
+        self._failed: dict[str, NotAvailable] = {}
+        self._hung: set[tuple[str, str]] = set()
+        self._connections: dict[str, Connection] = {}
+        self._jumps: dict[str, tuple[threading.Semaphore, threading.Lock]] = {}
+        self._known: dict[tuple[object, ...], KnownHosts] = {}
+        self._times: dict[int, datetime] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+        self.extra_attachments: list[tuple[str, str, bytes]] = []
+
+    # ---- store
+
+    @property
+    def rounds(self) -> Sequence[int]:
+        """Rounds begun."""
+        return tuple(sorted(self._times))
+
+    def get(self, node: str, command: str, params: tuple[str, ...], round: int, sample: int) -> Output | NotAvailable:
+        """What was collected, or why there is nothing."""
+        found = self._outputs.get((node, command, params, round, sample))
+        if found is not None:
+            return found
+        if (failed := self._failed.get(node)) is not None:
+            return failed
+        entry = catalogue.table().get(command)
+        if entry and entry.hang_class and (node, entry.hang_class) in self._hung:
+            return NotAvailable("timed-out", f"not asked: a {entry.hang_class} command hung on this node before")
+        return NOT_ASKED
+
+    def params(self, node: str, command: str) -> Sequence[tuple[str, ...]]:
+        """Parameter values asked."""
+        return sorted({k[2] for k in self._asked if k[:2] == (node, command) and k[2]})
+
+    def samples(self, node: str, command: str, params: tuple[str, ...], round: int) -> int:
+        """Samples collected."""
+        return max((k[4] for k in self._outputs if k[:4] == (node, command, params, round)), default=0)
+
+    def attachment(self, kind: str) -> Sequence[tuple[str, bytes]]:
+        """What a person supplied."""
+        return [(label, data) for k, label, data in self.extra_attachments if k == kind]
+
+    def taken_at(self, round: int) -> datetime | None:
+        """When the round began, on this machine's clock."""
+        return self._times.get(round)
+
+    # ---- asking
+
+    def collect(
+        self,
+        wanted: Iterable[Wanted],
+        *,
+        round: int,
+        on_node: Callable[[NodeEvent], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> None:
+        """Asks every node for what it has not been asked in this round; returns when all have answered or failed."""
+        self._times.setdefault(round, datetime.now(UTC))
+        todo: dict[str, list[Wanted]] = {}
+        for w in wanted:
+            key = (w.node, w.command, w.params, round, w.sample)
+            if key not in self._asked and w.node not in self._failed:
+                self._asked.add(key)
+                todo.setdefault(w.node, []).append(w)
+        if not todo:
+            return
+        tell = on_node or (lambda event: None)
+        stop = threading.Event()
+        with ThreadPoolExecutor(min(self._pool_size, len(todo)), thread_name_prefix="ask") as pool:
+            jobs = [pool.submit(self._ask, node, asked, round, tell, stop) for node, asked in todo.items()]
+            while not all(job.done() for job in jobs):
+                if cancelled and cancelled():
+                    stop.set()
+                    self.close()
+                    break
+                _wait_any(jobs)
+        for job in jobs:
+            job.result()
+
+    def retry(self, nodes: Iterable[str] | None = None) -> None:
+        """Forgets failures, so that the next collection tries these nodes again."""
+        for node in list(self._failed) if nodes is None else nodes:
+            self._failed.pop(node, None)
+            self._asked = {k for k in self._asked if k[0] != node or k in self._outputs}
+
+    def close(self) -> None:
+        """Closes every connection; whatever runs on a node ends with it."""
+        self._closed = True
+        with self._lock:
+            connections, self._connections = list(self._connections.values()), {}
+        for connection in connections:
+            connection.close()
+
+    @property
+    def failures(self) -> dict[str, NotAvailable]:
+        """Nodes that could not be asked, and why."""
+        return dict(self._failed)
+
+    def _ask(
+        self, node: str, wanted: list[Wanted], round: int, tell: Callable[[NodeEvent], None], stop: threading.Event
+    ) -> None:
+        if stop.is_set():
+            return
+        tell(NodeEvent(node, "asking"))
+        try:
+            if self.cluster.os_of(node) in ("eos", "nxos", "onyx"):
+                raise SshError("unsupported", "switches of this kind are read from recordings only")
+            self._run(node, self._requests(node, wanted), round)
+        except (SshError, InputError) as error:
+            why = error.why if isinstance(error, SshError) else NotAvailable("failed", str(error))
+            if not stop.is_set():
+                self._failed[node] = NotAvailable(why.kind, f"could not be asked: {why.reason}")
+            self._drop(node)
+            tell(NodeEvent(node, "failed", why.reason))
+        else:
+            tell(NodeEvent(node, "answered"))
+
+    def _requests(self, node: str, wanted: list[Wanted]) -> list[tuple[Wanted, Request]]:
+        found = []
+        # commands that cannot hang first, so that a hung driver takes the least with it
+        for w in sorted(wanted, key=lambda w: bool(catalogue.get(w.command).hang_class)):
+            entry = catalogue.get(w.command)
+            if entry.hang_class and (node, entry.hang_class) in self._hung:
+                continue
+            sudo = self.cluster.spec.access.sudo and entry.root == "needed"
+            found.append((w, Request(entry, w.params, w.sample, sudo)))
+        return found
+
+    def _run(self, node: str, asked: list[tuple[Wanted, Request]], round: int) -> None:
+        if not asked:
+            return
+        connection = self._connected(node)
+        mark = script.delimiter()
+        body = script.build([request for _, request in asked], mark)
+        limit = min(STEP_S, 5 + sum(request.command.timeout_s for _, request in asked))
+        out, err, _ = connection.run(script.START, body, f"{mark} Z\n".encode(), deadline=time.monotonic() + limit)
+        answers = script.parse(out, err, mark)
+        if not answers.started:
+            said = safe_line((answers.before or err).decode("utf-8", "replace").strip(), limit=160)
+            raise SshError("denied", f"the account runs something else than a shell: {said or 'no answer'}")
+        self._keep(node, asked, answers, round)
+        if not answers.finished:
+            self._drop(node)
+
+    def _keep(self, node: str, asked: list[tuple[Wanted, Request]], answers: Answers, round: int) -> None:
+        given = {a.index: a for a in answers.answers}
+        for index, (w, request) in enumerate(asked):
+            answer = given.get(index)
+            hang = request.command.hang_class
+            if answer is None:
+                # not run: a command of its class hung before it, or the connection ended
+                continue
+            if answer.status in (124, 137) and hang:
+                self._hung.add((node, hang))
+            stderr = answer.stderr if answer.complete else answer.stderr + b"\nconnection ended before the command did"
+            if answer.capped:
+                stderr += b"\noutput was larger than Rackside reads; the rest was cut off"
+            output = Output(
+                node=node,
+                command=w.command,
+                params=w.params,
+                round=round,
+                stdout=answer.stdout,
+                stderr=stderr,
+                status=answer.status,
+                sample=w.sample,
+                read_at=datetime.fromtimestamp(answer.clock_s, UTC) if answer.clock_s else None,
+            )
+            with self._lock:
+                self._outputs[(node, w.command, w.params, round, w.sample)] = output
+            if self._on_output:
+                self._on_output(output)
+
+    # ---- connections
+
+    def _connected(self, node: str) -> Connection:
+        with self._lock:
+            found = self._connections.get(node)
+        if found is not None and found.open:
+            return found
+        target = self._config.target(node)
+        deadline = time.monotonic() + (target.connect_timeout_s or self._connect_s)
+        through: Connection | None = None
+        for hop in target.jumps:
+            through = self._jump(hop, through)
+        known = self._known_hosts(target.known_hosts)
+        if through is None:
+            made = ssh.connect(target, known, self._keys, deadline=deadline)
+        else:
+            # one server that everybody passes through drops log-ins when too many come at once
+            with self._jumps[target.jumps[-1]][0]:
+                deadline = time.monotonic() + (target.connect_timeout_s or self._connect_s)
+                made = ssh.connect(target, known, self._keys, deadline=deadline, through=through)
+        with self._lock:
+            self._connections[node] = made
+        if self._closed:
+            made.close()
+        return made
+
+    def _jump(self, hop: str, through: Connection | None) -> Connection:
+        with self._lock:
+            _, once = self._jumps.setdefault(hop, (threading.Semaphore(LOGINS_PER_JUMP), threading.Lock()))
+        with once:
+            with self._lock:
+                found = self._connections.get(f"jump {hop}")
+            if found is not None and found.open:
+                return found
+            target = self._config.target(hop, jump=True)
+            deadline = time.monotonic() + (target.connect_timeout_s or self._connect_s)
+            try:
+                made = ssh.connect(
+                    target, self._known_hosts(target.known_hosts), self._keys, deadline=deadline, through=through
+                )
+            except SshError as error:
+                raise SshError(error.why.kind, f"jump host {hop}: {error.why.reason}") from None
+            with self._lock:
+                self._connections[f"jump {hop}"] = made
+            return made
+
+    def _known_hosts(self, files: tuple[object, ...]) -> KnownHosts:
+        with self._lock:
+            if files not in self._known:
+                self._known[files] = KnownHosts(files)  # type: ignore[arg-type]
+            return self._known[files]
+
+    def _drop(self, node: str) -> None:
+        with self._lock:
+            found = self._connections.pop(node, None)
+        if found is not None:
+            found.close()
+
+
+def _wait_any(jobs: Sequence[object]) -> None:
+    from concurrent.futures import FIRST_COMPLETED, Future, wait
+
+    pending = [job for job in jobs if isinstance(job, Future) and not job.done()]
+    wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
