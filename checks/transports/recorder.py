@@ -1,0 +1,110 @@
+"""Writes what nodes answer into a recording that replays to the same verdict: crash-safe, private, redacted."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+from checks import catalogue
+from checks.inventory import Cluster
+from checks.outputs import NodeEvent, Output
+from checks.transports.layout import UNREACHABLE
+from common.errors import WriteError
+from common.redact import redact
+
+KEPT_ENVIRONMENT = ("NCCL_", "TORCH_NCCL_", "CUDA_", "OMP_NUM_THREADS", "UCX_", "SLURM_")
+
+
+class Recorder:
+    """A cluster folder being written. Every file appears whole or not at all, so a killed recording is a valid one.
+
+    Files are readable by their owner only; secrets are taken out before anything is written.
+    """
+
+    def __init__(self, folder: Path, cluster: Cluster) -> None:
+        self.folder = folder
+        self._lock = threading.Lock()
+        self._rounds: set[int] = set()
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if any(folder.iterdir()):
+                raise WriteError(f"{folder}: not empty; a recording starts in a new folder")
+        except OSError as error:
+            raise WriteError(f"{folder}: {error.strerror}") from None
+        source = cluster.folder / "cluster.yaml" if cluster.folder else None
+        if source and source.is_file():
+            self._file(folder / "cluster.yaml", redact(source.read_text(encoding="utf-8")).encode())
+
+    def output(self, output: Output) -> None:
+        """Keeps one output; called from the threads that ask."""
+        entry = catalogue.get(output.command)
+        name = entry.stem(output.params) + (f"~{output.sample}" if output.sample > 1 else "")
+        round_folder = self._round(output.round)
+        node = self._folder(round_folder / output.node)
+        self._file(node / f"{name}.txt", cleaned(output.command, output.stdout))
+        if output.status:
+            self._file(node / f"{name}.status", f"{output.status}\n".encode())
+        if output.stderr.strip():
+            self._file(node / f"{name}.stderr", cleaned("", output.stderr))
+        if output.read_at is not None:
+            at = output.read_at.isoformat().replace("+00:00", "Z")
+            self._append(
+                round_folder / "round.yaml", f"  {json.dumps(f'{output.node}/{name}.txt')}: {json.dumps(at)}\n"
+            )
+
+    def node(self, event: NodeEvent, round: int) -> None:
+        """Keeps that a node could not be asked."""
+        if event.state == "failed":
+            node = self._folder(self._round(round) / event.node)
+            self._file(node / UNREACHABLE, cleaned("", event.reason.encode() + b"\n"))
+
+    def _round(self, number: int) -> Path:
+        folder = self.folder / "recordings" / f"round-{number}"
+        with self._lock:
+            if number not in self._rounds:
+                self._rounds.add(number)
+                self._folder(folder)
+                now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+                self._file(folder / "round.yaml", f"taken_at: {now}\nread_at:\n".encode())
+        return folder
+
+    def _folder(self, path: Path) -> Path:
+        try:
+            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise WriteError(f"{path}: {error.strerror}") from None
+        return path
+
+    def _file(self, path: Path, data: bytes) -> None:
+        try:
+            handle, name = tempfile.mkstemp(dir=path.parent, prefix=".")
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(data)
+            os.replace(name, path)
+        except OSError as error:
+            raise WriteError(f"{path}: {error.strerror}") from None
+
+    def _append(self, path: Path, line: str) -> None:
+        with self._lock:
+            try:
+                # one write a line: a kill cannot leave half of one
+                handle = os.open(path, os.O_WRONLY | os.O_APPEND)
+                try:
+                    os.write(handle, line.encode())
+                finally:
+                    os.close(handle)
+            except OSError as error:
+                raise WriteError(f"{path}: {error.strerror}") from None
+
+
+def cleaned(command: str, data: bytes) -> bytes:
+    """Bytes without secrets; unchanged to the byte when there were none."""
+    if command == "proc-env":
+        kept = [e for e in data.split(b"\0") if e.decode("utf-8", "replace").startswith(KEPT_ENVIRONMENT)]
+        data = b"\0".join(kept) + (b"\0" if kept else b"")
+    text = data.decode("utf-8", "surrogateescape")
+    return redact(text).encode("utf-8", "surrogateescape")
