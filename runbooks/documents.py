@@ -6,7 +6,15 @@ import json
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, field_serializer, model_serializer
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_serializer,
+    field_validator,
+    model_serializer,
+)
 
 from checks.findings import Certainty, Finding, Layer, Model, Status
 
@@ -129,6 +137,11 @@ class CheckDocument(BaseModel):
     cluster: str
     status: Status
     findings: tuple[Finding, ...] = ()
+
+    @field_validator("status", mode="before")
+    @classmethod
+    def _of_word(cls, value: Any) -> Any:
+        return Status.of(value) if isinstance(value, str) else value
 
     @field_serializer("status")
     def _word(self, value: Status) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from checks.findings import Layer, Model
 from common.words import Text, pick
@@ -195,17 +195,25 @@ class Runbook(_Data):
     id: str
     title: Text
     words: Words = ()
-    start: str
+    # before `start`, so that a wrong start is told at its own line
     steps: tuple[Step, ...]
+    start: str
 
-    @model_validator(mode="after")
-    def _steps_fit(self) -> Runbook:
-        ids = [s.id for s in self.steps]
+    @field_validator("steps")
+    @classmethod
+    def _once_each(cls, value: tuple[Step, ...]) -> tuple[Step, ...]:
+        ids = [s.id for s in value]
         if doubled := next((i for i in ids if ids.count(i) > 1), None):
             raise ValueError(f"two steps are called `{doubled}`")
-        if self.start not in ids:
-            raise ValueError(f"`start: {self.start}` is no step of this runbook")
-        return self
+        return value
+
+    @field_validator("start")
+    @classmethod
+    def _there(cls, value: str, info: ValidationInfo) -> str:
+        steps = info.data.get("steps")
+        if steps is not None and value not in [s.id for s in steps]:
+            raise ValueError(f"`{value}` is no step of this runbook")
+        return value
 
     def step(self, step_id: str) -> Step | None:
         """A step by id; None when there is none."""
