@@ -65,7 +65,7 @@ class Conclusion(Model):
 class PathStep(_Sparse):
     """One step walked. `outcome` is the worst status of its checks, `answered`, `noted`, `skipped`, `ran`, `stopped`.
 
-    `step` of a runbook run by another is `runbook/step`.
+    `step` of a runbook run by another is `runbook/step`; `text` is what a note said.
     """
 
     step: str
@@ -75,6 +75,7 @@ class PathStep(_Sparse):
     title: str = ""
     concluded: tuple[str, ...] = ()
     reason: str = ""
+    text: str | None = None
     at: str = ""
 
 

@@ -328,6 +328,7 @@ class Walk:
                 title=step.title or (step.ask.text if step.ask else ""),
                 concluded=concluded,
                 reason=reason,
+                text=step.note,
             )
         )
 

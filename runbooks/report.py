@@ -88,6 +88,10 @@ def _blocks(document: WalkDocument) -> Iterator[Block]:
         for conclusion in document.conclusions:
             yield from _conclusion(conclusion, document.findings)
     yield from _loose(document)
+    for step in document.path:
+        if step.text:
+            yield Heading(2, safe_line(step.title) or say("Note of the runbook"))
+            yield Paragraph(safe(step.text))
     yield from _rest(document)
 
 
@@ -178,11 +182,11 @@ def _rest(document: WalkDocument) -> Iterator[Block]:
 
 
 def _step(step: PathStep) -> str:
-    title = f" {safe_line(step.title)}" if step.title else ""
     answer = f" = {safe_line(step.answer)}" if step.answer is not None else ""
+    title = f" - {safe_line(step.title)}" if step.title else ""
     reason = f" ({safe_line(step.reason)})" if step.reason else ""
     concluded = f" => {', '.join(step.concluded)}" if step.concluded else ""
-    return f"{step.at} {step.step}:{title}: {step.outcome}{answer}{reason}{concluded}".strip()
+    return f"{step.at} {step.step}: {step.outcome}{answer}{reason}{title}{concluded}".strip()
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -247,12 +251,12 @@ def as_markdown(document: WalkDocument) -> str:
                 fence = "`" * max(3, longest + 1)
                 body = "\n".join(f"  {line}" for line in lines)
                 parts.append(f"\n  {_md(caption)}\n\n  {fence}text\n{body}\n  {fence}\n")
-    return "\n".join(parts).strip() + "\n"
+    return re.sub(r"\n{3,}(?=#)", "\n\n", "\n".join(parts)).strip() + "\n"
 
 
 def _md(text: str) -> str:
     # node sets, ids and paths are full of brackets, dots and hyphens; only what Markdown or HTML would act on
-    clean = re.sub(r"([\\`*_\[\]<>|~])", r"\\\1", text.replace("&", "&amp;"))
+    clean = re.sub(r"([\\`*\[\]<>|~]|(?<!\w)_|_(?!\w))", r"\\\1", text.replace("&", "&amp;"))
     return re.sub(r"^(\s*)([#+=-]|\d+[.)])", r"\1\\\2", clean)
 
 

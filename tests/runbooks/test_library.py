@@ -6,10 +6,10 @@ import pytest
 
 from checks import rules
 from checks.findings import LAYERS
-from common.words import set_language
+from common import yamlfile
 from runbooks import lint, loader
 from runbooks.engine import Walk
-from tests.runbooks.fakes import drive
+from tests.runbooks.fakes import drive, finding
 
 BOOKS = [book.id for book in loader.shipped()]
 
@@ -53,21 +53,57 @@ def test_a_slow_training_is_looked_at_in_the_binding_order() -> None:
     assert steps == order
 
 
+@pytest.mark.parametrize(
+    ("cards", "said"), [("ok", "GPUs and links are healthy"), ("unknown", "is not known yet"), (None, "")]
+)
+def test_lost_nodes_end_with_what_to_tell_the_users_and_never_more_than_was_seen(cards: str | None, said: str) -> None:
+    walk = Walk(loader.books("nodes-lost"), "nodes-lost", coverage={})
+    found = [finding("gpu.xid", "warn", "gpu-xid-45")]
+    if cards is not None:
+        found += [finding("scheduling.mass_event", "critical", "sc-heartbeat-kill"), finding("gpu.answers", cards)]
+    drive(walk, None, *found)
+    texts = [p.text for p in walk.path if p.text]
+    assert len(texts) == (1 if said else 0)
+    assert all(said in t and "not drain" in " ".join(t.split()) for t in texts)
+
+
+def test_a_checkpoint_on_few_targets_shows_the_arithmetic() -> None:
+    walk = Walk(loader.books("checkpoint-stall"), "checkpoint-stall", coverage={})
+    drive(walk, None, finding("storage.striping", "warn", "st-default-striping"))
+    assert any("120 GB over 4 targets of 1 GB/s is 30 s" in (p.text or "") for p in walk.path)
+    assert [c.layer for c in walk.cleared] == ["network", "training-run"]
+
+
+def test_one_odd_node_leads_to_the_straggler_tree_and_back_to_the_network() -> None:
+    walk = Walk(loader.books("training-slow"), "training-slow", coverage={})
+    narrow = finding("network.nic_pcie", "critical", "net-nic-pcie-downgrade", nodes="gpu007")
+    slow = finding("network.pause_sender", "critical", "net-slow-receiver", nodes="gpu007")
+    steps = drive(walk, None, narrow, slow, finding("gpu.*"))
+    assert steps.index("straggler/compare") < steps.index("straggler") < steps.index("rdma") < steps.index("gpu")
+    assert [(c.fault, c.role) for c in walk.conclusions] == [
+        ("net-nic-pcie-downgrade", "initiating"),
+        ("net-slow-receiver", "cascade"),
+    ]
+
+
+def test_on_infiniband_the_roce_steps_are_left_out() -> None:
+    walk = Walk(loader.books("training-slow"), "training-slow", coverage={})
+    skipped = [finding(f"network.{c}", "skipped") for c in ("lossless_class", "pfc_priority")]
+    steps = drive(walk, None, *skipped)
+    assert "infiniband" in steps
+    assert "queues" not in steps
+
+
 @pytest.mark.parametrize("name", BOOKS)
-def test_every_question_and_title_speaks_chinese_too(name: str) -> None:
-    english = loader.get(name)
-    set_language("zh")
-    try:
-        chinese = loader.read(loader.LIBRARY / f"{name}.yaml")
-    finally:
-        set_language("en")
-    if chinese.title == english.title:
-        pytest.skip("the interface has no Chinese yet")
-    for here, there in zip(english.steps, chinese.steps, strict=True):
-        assert not here.title or here.title != there.title
-        if here.ask is not None and there.ask is not None:
-            assert here.ask.text != there.ask.text
-            assert list(here.ask.choices) == list(there.ask.choices)
+def test_every_title_and_question_speaks_chinese_too(name: str) -> None:
+    path = loader.LIBRARY / f"{name}.yaml"
+    data = yamlfile.parse(yamlfile.read_text(path), path)
+    texts = [data["title"], data["words"], *(s["title"] for s in data["steps"] if "title" in s)]
+    for step in data["steps"]:
+        texts += [step[key] for key in ("note", "stop") if key in step]
+        if "ask" in step:
+            texts += [step["ask"]["text"], *step["ask"].get("choices", {}).values()]
+    assert [t for t in texts if not (isinstance(t, dict) and t.get("en") and t.get("zh"))] == []
 
 
 def test_shared_questions_have_the_choices_of_the_contract() -> None:

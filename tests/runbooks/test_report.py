@@ -142,6 +142,14 @@ def test_markdown_from_a_node_is_no_markup() -> None:
     assert "\n# head" not in prose
 
 
+def test_what_a_runbook_says_to_tell_the_users_stands_in_the_report() -> None:
+    step = PathStep(step="message", outcome="noted", title="What to tell the users", text="Do not drain them.")
+    for render in (report.as_text, report.as_markdown, report.as_html):
+        out = render(document(path=(step,)))
+        assert "Do not drain them." in out
+        assert out.count("What to tell the users".upper() if render is report.as_text else "What to tell the users")
+
+
 def test_an_unfinished_walk_and_a_healthy_one_have_their_own_words() -> None:
     going = document(ended=None, verdict="undecided", conclusions=(), findings=(), unknown=())
     assert "the walk is not finished" in report.as_text(going)
