@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from checks import catalogue, inventory
 from checks.inventory import SWITCHES, Cluster, ClusterFile, Role, RoleSpec
@@ -15,17 +16,31 @@ from checks.transports.replay import Replay
 from common import yamlfile
 from common.errors import InputError, UsageError
 
+if TYPE_CHECKING:
+    from checks.transports.live import Live
+
 SAMPLES = Path(__file__).parent.parent / "sample_clusters"
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A cluster with its recordings; `replay` is None for a cluster that is only live."""
+    """A cluster with its recordings, its living nodes, or neither yet."""
 
     cluster: Cluster
     replay: Replay | None
     folder: Path
     overlays: tuple[Path, ...] = ()
+    live: Live | None = None
+
+    @property
+    def store(self) -> Live | Replay | None:
+        """What answers: the nodes themselves, else the recording; None when there is neither."""
+        return self.live or self.replay
+
+    @property
+    def source(self) -> Literal["live", "replay"]:
+        """Which of the two."""
+        return "live" if self.live else "replay"
 
     @property
     def label(self) -> str:
@@ -85,6 +100,39 @@ def open_cluster(name: str, overlays: Sequence[str] = ()) -> Opened:
     elif laid:
         raise InputError("an overlay needs recordings to lie over", file=folder)
     return Opened(cluster, replay, folder, laid)
+
+
+def open_live(
+    name: str,
+    *,
+    ssh_config: Path | None = None,
+    ask_passphrase: Callable[[Path], str | None] | None = None,
+    record: Path | None = None,
+) -> Opened:
+    """The living cluster `-c` names; with `record`, whatever its nodes answer is written there.
+
+    Raises:
+        UsageError: no such cluster, or one that is known only from a recording.
+        InputError: its file or the ssh configuration cannot be read.
+        WriteError: the recording cannot be begun.
+    """
+    from checks.transports.live import Live  # paramiko: 160 ms that only a live command pays
+    from checks.transports.recorder import Recorder
+    from checks.transports.ssh import Keys
+    from checks.transports.sshconfig import SshConfig
+
+    folder = locate(name)
+    if not (folder / "cluster.yaml").is_file():
+        raise UsageError(f"{name} has no cluster.yaml, so there is nobody to ask; replay it without --live")
+    cluster = inventory.read(folder)
+    recorder = Recorder(record, cluster) if record else None
+    live = Live(
+        cluster,
+        config=SshConfig(cluster.spec.access, user_config=ssh_config),
+        keys=Keys(ask_passphrase),
+        recorder=recorder,
+    )
+    return Opened(cluster, None, folder, live=live)
 
 
 def _overlay(folder: Path, name: str) -> Path:

@@ -14,6 +14,7 @@ from checks.outputs import NodeEvent, NotAvailable, Output
 from checks.plan import Wanted
 from checks.transports import script, ssh
 from checks.transports.knownhosts import KnownHosts
+from checks.transports.recorder import Recorder
 from checks.transports.script import Answers, Request
 from checks.transports.ssh import Connection, Keys, SshError
 from checks.transports.sshconfig import SshConfig
@@ -43,13 +44,13 @@ class Live:
         keys: Keys | None = None,
         pool: int = POOL,
         connect_s: float = ssh.CONNECT_S,
-        on_output: Callable[[Output], None] | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         self.cluster = cluster
         self._config = config or SshConfig(cluster.spec.access)
         self._keys = keys or Keys()
         self._pool_size, self._connect_s = pool, connect_s
-        self._on_output = on_output
+        self._recorder = recorder
         self._outputs: dict[Key, Output] = {}
         self._asked: set[Key] = set()
         self._failed: dict[str, NotAvailable] = {}
@@ -164,7 +165,10 @@ class Live:
             if not stop.is_set():
                 self._failed[node] = NotAvailable(why.kind, f"could not be asked: {why.reason}")
             self._drop(node)
-            tell(NodeEvent(node, "failed", why.reason))
+            event = NodeEvent(node, "failed", why.reason)
+            if self._recorder and not stop.is_set():
+                self._recorder.node(event, round)
+            tell(event)
         else:
             tell(NodeEvent(node, "answered"))
 
@@ -221,8 +225,8 @@ class Live:
             )
             with self._lock:
                 self._outputs[(node, w.command, w.params, round, w.sample)] = output
-            if self._on_output:
-                self._on_output(output)
+            if self._recorder:
+                self._recorder.output(output)
 
     # ---- connections
 
