@@ -33,6 +33,11 @@ class Status(IntEnum):
         """Lower-case word used in JSON and on screen."""
         return self.name.lower()
 
+    @property
+    def mark(self) -> str:
+        """One cell wide on every terminal; always shown beside the word."""
+        return "-✓?!✗"[self]
+
     @classmethod
     def of(cls, word: str) -> Status:
         """From the word used in JSON."""

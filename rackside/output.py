@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from common.errors import WriteError
+from common.files import write_atomically
 
 
 def emit(text: str, file: str | None = None) -> None:
@@ -35,27 +35,6 @@ def narrate(text: str) -> None:
     """A line for the person watching, never part of the data."""
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Writes a file all or nothing, readable by its owner only.
-
-    Raises:
-        WriteError: with the file and the reason.
-    """
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise WriteError(f"{path}: {error.strerror}") from None
 
 
 def colour_wanted(choice: str) -> bool:
