@@ -24,7 +24,7 @@ CHANGES_A_FLAP = 2
 @rule(
     "network.link_flaps",
     title="Do links go down and up?",
-    why="A link that drops for a moment kills the job or costs it seconds of retries; it comes back before anyone looks.",
+    why="A link that drops for a moment kills the job or costs it seconds of retries, and is back before anyone looks.",
     scope="entity",
     reads=[
         Read("carrier", rounds=2),
@@ -134,26 +134,10 @@ def _by_counters(view: View, rails: Rails, node: str) -> list[Judgement]:
     own = rails.of(node)
     ethernet = [r for r in own if r.netdev]
     carrier = view.window("carrier", node, Carriers)
-    if not isinstance(carrier, Window):
+    if isinstance(carrier, Window):
+        found.extend(j for r in ethernet if (j := _carrier_change(view, r, carrier)))
+    else:
         found.append(carrier.unknown())
-    for rail in ethernet if isinstance(carrier, Window) else ():
-        before, after = carrier.before.of(rail.netdev), carrier.after.of(rail.netdev)
-        if before is None or after is None or before.changes is None or after.changes is None:
-            found.append(carrier.last.unknown("the carrier count of a rail is not shown"))
-        elif after.changes > before.changes:
-            gained = after.changes - before.changes
-            found.append(
-                Judgement(
-                    Status.CRITICAL,
-                    "a link changed its state between the two readings",
-                    nodes=(node,),
-                    entities=(rail.port,),
-                    observed=(observed("carrier changes", gained, "", node),),
-                    threshold=view.against("carrier-changes"),
-                    evidence=(carrier.first.quote(before.line), carrier.last.quote(after.line)),
-                    faults=("net-link-flap",),
-                )
-            )
     infiniband = view.cluster.spec.fabric.kind == "infiniband"
     growths, without = ib_growths(view, rails, node, "ib-counters") if infiniband else eth_growths(view, rails, node)
     found.extend(without)
@@ -174,6 +158,24 @@ def _by_counters(view: View, rails: Rails, node: str) -> list[Judgement]:
                 )
             )
     return found
+
+
+def _carrier_change(view: View, rail: Rail, carrier: Window[Carriers]) -> Judgement | None:
+    before, after = carrier.before.of(rail.netdev), carrier.after.of(rail.netdev)
+    if before is None or after is None or before.changes is None or after.changes is None:
+        return carrier.last.unknown("the carrier count of a rail is not shown")
+    if after.changes <= before.changes:
+        return None
+    return Judgement(
+        Status.CRITICAL,
+        "a link changed its state between the two readings",
+        nodes=(rail.node,),
+        entities=(rail.port,),
+        observed=(observed("carrier changes", after.changes - before.changes, "", rail.node),),
+        threshold=view.against("carrier-changes"),
+        evidence=(carrier.first.quote(before.line), carrier.last.quote(after.line)),
+        faults=("net-link-flap",),
+    )
 
 
 def _totals(view: View, rails: Rails) -> list[int]:

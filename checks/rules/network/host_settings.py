@@ -22,7 +22,7 @@ FEC_FROM_GBPS = 100
 @rule(
     "network.mtu",
     title="Have all rails the same MTU?",
-    why="Packets that are too large for one port on the path are lost without a word; connections stall or never start.",
+    why="Packets too large for one port on the path are lost without a word; connections stall or never start.",
     scope="entity",
     reads=["ip-link", Read("rdma-link", optional=True), Read("ping-df", optional=True)],
     faults=["net-mtu-mismatch"],
