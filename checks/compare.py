@@ -12,7 +12,7 @@ from checks.outputs import Empty, Facts, NotAvailable, Outcome, Unparsable
 from checks.view import Store
 
 # Where a value stands, and what changes by itself with every reading.
-_PLACES = frozenset({"line", "lines", "odd"})
+_PLACES = frozenset({"line", "lines", "line_of", "odd"})
 
 
 class Change(Model):
@@ -74,7 +74,7 @@ _NAMES = ("index", "name", "interface", "port", "device", "node", "nodes", "ost"
 def _walk(path: str, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
         for key, item in value.items():
-            if key not in _PLACES:
+            if key not in _PLACES and not key.endswith("_line"):
                 yield from _walk(f"{path}.{key}" if path else str(key), item)
     elif isinstance(value, list):
         for position, item in enumerate(value):
