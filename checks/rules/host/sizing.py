@@ -53,6 +53,13 @@ class _Host:
         return tuple(observed(name, value, unit, self.node) for name, value, unit in values if value is not None)
 
 
+def _cores_quote(reading: Reading[CpuInfo]) -> Evidence:
+    """The line with the number of CPUs, and in JSON the line before it that names it."""
+    line = reading.known.cpus_line or reading.known.line
+    text = reading.output.stdout.split(b"\n")[line - 1] if reading.output else b""
+    return reading.quote(line if b"CPU(s)" in text else max(1, line - 1), line)
+
+
 def _rounded(value: float | None, digits: int = 0) -> float | None:
     return None if value is None else round(value, digits)
 
@@ -108,7 +115,7 @@ def _sized(view: View, host: _Host) -> Judgement:
     few_cores = cores < view.limit("cpu-cores-need", "enough")
     little_memory = memory_gib < NOMINAL * view.limit("ram-need", "enough")
     quotes: tuple[Evidence, ...] = (
-        host.cpu.quote(host.cpu.known.cores_line or host.cpu.known.line),
+        _cores_quote(host.cpu),
         host.memory.quote(host.memory.known.line),
     )
     if not few_cores and not little_memory:
