@@ -106,7 +106,7 @@ def link_rate(view: View) -> list[Judgement]:
     complaints: dict[str, dict[str, Judgement]] = {n: {} for n in rails.nodes}
     for node in rails.nodes:
         own = rails.of(node)
-        if not own:
+        if not rails.mapped(node):
             complaints[node]["rails"] = rails.unmapped(node)
         for rail in own:
             if (rate := _rate(view, rail, ports[node], complaints[node])) is not None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from checks.findings import Certainty, Evidence, Status
 from checks.judgement import Judgement, ok
+from checks.outputs import Facts, NotAvailable
 from checks.rules import Read, rule
 from checks.rules.network.ports import Growth, Rail, Rails, against_peers, eth_growths, ib_growths, prevailing
 from checks.rules.network.switch_common import lossless_priority, only_roce
@@ -11,7 +14,9 @@ from checks.tools.ethtool import EthStats
 from checks.tools.iproute import ArpSettings
 from checks.tools.net_sysfs import RoceEcns, TrafficClasses, Trusts
 from checks.tools.nic_qos import DcbPfc, NicQos
-from checks.view import View, observed
+from checks.view import Reading, View, observed
+
+F = TypeVar("F", bound=Facts)
 
 BUSY_BYTES = 100_000_000
 """Bytes of a window from which on it says something about where traffic goes (100 MB, a blink of a training step)."""
@@ -171,13 +176,19 @@ def pfc_priority(view: View) -> list[Judgement]:
                         certainty=sure,
                     )
                 )
-            if not off and not {"qos-dcb", "qos-mlnx"} & set(sources):
+            dcb = view.newest("qos-dcb", node, DcbPfc, (rail.netdev,))
+            if not off and dcb.facts is None and not (_not_installed(dcb) and "qos-mlnx" in sources):
                 unread += 1
-                found.append(view.newest("qos-dcb", node, DcbPfc, (rail.netdev,)).unknown())
+                found.append(dcb.unknown())
         if mine and not unread and not wrong:
             quote = next(iter(next(iter(mine.values())).values()))[1]
             found.append(ok(f"PFC is on for priority {priority}", node, evidence=quote))
     return found
+
+
+def _not_installed(reading: Reading[F]) -> bool:
+    """True when the node said that it has no such tool; an output nobody recorded could hold anything."""
+    return isinstance(reading.outcome, NotAvailable) and reading.outcome.kind in ("absent", "unsupported")
 
 
 def _pfc_of(view: View, rail: Rail) -> dict[str, tuple[frozenset[int], tuple[Evidence, ...]]]:
@@ -223,7 +234,7 @@ def cnp_enabled(view: View) -> list[Judgement]:
         if reading.facts is None:
             # without the vendor's driver only the counters can tell
             answered = [g for g in growths if (g.of("np_ecn_marked_roce_packets") or 0) > MARKS_TO_JUDGE]
-            if answered and not silent:
+            if answered and not silent and _not_installed(reading):
                 found.append(ok("CNPs follow the marks", node, evidence=answered[0].quote("np_cnp_sent")))
             elif not silent:
                 found.append(reading.unknown())

@@ -86,7 +86,7 @@ class Rails:
         """Unknown, because the rails of the node are."""
         reading = self.links[node]
         if reading.facts is not None:
-            return reading.unknown("no RDMA port in rdma-link, and the cluster file names none")
+            return reading.unknown("rdma-link does not show the rails")
         return reading.unknown()
 
     def switch(self, rail: Rail) -> str:
