@@ -97,13 +97,13 @@ def parse_rdma_stat(raw: Raw) -> Outcome:
         ports = []
         for row in rows:
             name, port = _identity(row)
-            if name is None:
+            if name is None or "port" not in row:
                 return raw.unparsable("JSON without RDMA links")
             line = find_line(raw, f'"{name}"')
             counters = {
                 k: v
                 for k, v in row.items()
-                if isinstance(v, int) and not isinstance(v, bool) and k not in ("ifindex", "port")
+                if isinstance(v, int) and not isinstance(v, bool) and k not in ("ifindex", "port", "netdev_index")
             }
             lines = {k: find_line(raw, f'"{k}"', start=line) for k in counters}
             ports.append(PortCounters(line=line, device=name, port=port, counters=counters, lines=lines))
