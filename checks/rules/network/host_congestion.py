@@ -75,7 +75,7 @@ def host_ecn_share(view: View) -> list[Judgement]:
         found.append(
             Judgement(
                 Status.CRITICAL if share > fault else Status.WARN,
-                f"many packets arrive marked on the nodes of {leaf or 'the fabric'}",
+                "many packets arrive marked on all nodes of a leaf" if leaf else "many packets arrive marked",
                 nodes=nodes,
                 entities=(leaf,) if leaf else (),
                 observed=(observed("ECN-marked share", round(share, 2), "%", *nodes),),

@@ -69,11 +69,11 @@ def _judged(view: View, growth: Growth, name: str, gained: int, switch: str, cle
     heavy = growth.seconds is not None and gained / growth.seconds > HEAVY_PER_S
     return Judgement(
         Status.CRITICAL if heavy else Status.WARN,
-        f"many nodes of {switch} receive broken frames over clean links: look upstream"
+        "many nodes of one switch receive broken frames over clean links: look upstream"
         if switch
         else "a link brings frames with errors",
         nodes=(node,),
-        entities=(growth.rail.port,),
+        entities=(growth.rail.port, switch) if switch else (growth.rail.port,),
         observed=(observed(name, gained, "", node),),
         threshold=view.against("crc-err" if name == CRC else "fec-uncorr"),
         evidence=growth.quote(name),

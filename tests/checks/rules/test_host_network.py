@@ -6,7 +6,9 @@ import pytest
 
 from checks import rules
 from checks.findings import Status
-from tests.checks.rules.nic_files import CLUSTER, INFINIBAND, count, edit, found, healthy, without, worst
+from checks.tools.lldp import Neighbours
+from tests import builders
+from tests.checks.rules.nic_files import CLUSTER, INFINIBAND, SPEC, count, edit, found, healthy, without, worst
 
 ROCE = [
     "network.rails_present",
@@ -51,9 +53,7 @@ def test_without_its_own_command_a_check_is_unknown_and_never_ok(check: str) -> 
 def test_where_a_tool_is_not_installed_another_one_may_answer() -> None:
     files = healthy()
     for key in list(files):
-        if key[2] == "qos-dcb":
-            files[key] = ("", 127)
-        elif key[2] == "roce-ecn":
+        if key[2] == "qos-dcb" or key[2] == "roce-ecn":
             files[key] = ("", 127)
     assert worst("network.pfc_priority", files).status == Status.OK
     assert worst("network.cnp_enabled", files).status == Status.OK
@@ -257,6 +257,16 @@ def test_one_rail_with_the_bytes_of_two_is_arp_flux_where_the_settings_allow_it(
     assert (guess.entities, guess.certainty) == (("gpu003:eth2", "gpu003:eth3"), "hypothesis")
     proven = worst("network.rail_balance", edit(files, "gpu003", "arp-sysctl", "arp_ignore = 1", "arp_ignore = 0"))
     assert (proven.faults, proven.certainty) == (("net-arp-flux",), "established")
+
+
+def test_the_sample_neighbours_are_the_ports_of_the_wiring_plan() -> None:
+    made = builders.view(healthy(), CLUSTER)
+    for node in SPEC.gpu_nodes:
+        facts = made.newest("lldp", node, Neighbours).known
+        for rail, name in enumerate(SPEC.rdma_interfaces):
+            found_at = facts.of(name)
+            assert found_at is not None
+            assert (found_at.switch, found_at.port) == SPEC.port_of(node, rail)
 
 
 def test_marks_are_summed_by_leaf() -> None:
