@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pkgutil
 import sys
 from importlib import import_module
+from pathlib import Path
 
 from sample_clusters.make import clusters
 from sample_clusters.make.spec import HERE, Writer, fresh, taken_at
@@ -12,7 +14,7 @@ LAYERS = ("gpu", "nic", "switch", "host", "storage", "slurm")
 
 
 def main(names: list[str]) -> None:
-    """Writes `recordings/` of each cluster anew."""
+    """Writes `recordings/` of each cluster anew, and the overlays its `overlays_*` modules make."""
     for name in names or list(clusters.SPECS):
         spec = clusters.SPECS[name]
         root = fresh(HERE / name / "recordings")
@@ -31,6 +33,9 @@ def main(names: list[str]) -> None:
             stamp = taken_at(number).isoformat().replace("+00:00", "Z")
             (root / f"round-{number}").mkdir(exist_ok=True)
             (root / f"round-{number}" / "round.yaml").write_text(f"taken_at: {stamp}\n")
+        for found in pkgutil.iter_modules([str(Path(__file__).parent)]):
+            if found.name.startswith("overlays_"):
+                import_module(f"sample_clusters.make.{found.name}").write(spec, HERE / name / "overlays")
 
 
 if __name__ == "__main__":

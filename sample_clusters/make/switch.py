@@ -34,7 +34,10 @@ DSCP_TO_TC = {str(d): "3" if d == 26 else "6" if d == 48 else "0" for d in range
 
 @dataclass(frozen=True)
 class Fabric:
-    """How the switches of a cluster are. Shares in % of packets, use in % of line rate."""
+    """How the switches of a cluster are. Shares in % of packets, use in % of line rate.
+
+    `paused` holds frames a minute that a host sends to a (switch, port); `down` the (switch, port) that are down.
+    """
 
     images: Mapping[str, str] = field(default_factory=dict)
     thresholds: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -42,6 +45,7 @@ class Fabric:
     marked_pct: Mapping[str, float] = field(default_factory=dict)
     usual_marked_pct: float = 0.05
     down: frozenset[tuple[str, str]] = frozenset()
+    paused: Mapping[tuple[str, str], int] = field(default_factory=dict)
     restarted_s: Mapping[str, int] = field(default_factory=dict)
     usual_util_pct: float = 42.0
 
@@ -265,7 +269,7 @@ def queues(spec: Spec, fabric: Fabric, out: Writer, round: int, switch: str) -> 
     share = fabric.marked_pct.get(switch, fabric.usual_marked_pct) / 100
     load = _load(spec, fabric, switch)
     counts: dict[str, dict[str, object]] = {}
-    marks, peaks, rx, tx = [], [], [], []
+    marks, peaks = [], []
     for k, link in enumerate(links(spec, switch)):
         per_s = int(load[link.port] / 100 * spec.nic_gbps * 1e9 / 8 / 4178)
         seconds = fabric.restarted_s.get(switch, 40_000) + 60 * (round - 1)
@@ -290,19 +294,28 @@ def queues(spec: Spec, fabric: Fabric, out: Writer, round: int, switch: str) -> 
         low, high = fabric.thresholds.get(switch, THRESHOLDS)
         peak = (high if share > 0.01 else low) + 4096 * (k % 13) if per_s else 0
         peaks.append((link.port, 1248, 0, 0, peak if switch not in fabric.thresholds else high // 2, 0, 0, 208, 0))
-        pause = (5 + k % 4) * (400 if share > 0.01 else 1) * (round - 1)
-        received, sent = 1_204 + 31 * k + pause, 2_310 + 17 * k + pause
-        rx.append((link.port, *(f"{received:,}" if q == LOSSLESS else 0 for q in range(8))))
-        tx.append((link.port, *(f"{sent:,}" if q == LOSSLESS else 0 for q in range(8))))
     out.put(round, switch, "sw-queue", json.dumps(counts, indent=4, sort_keys=True) + "\n")
     head = ("Port", "TxQ", "WredDrp/pkts", "WredDrp/bytes", "EcnMarked/pkts", "EcnMarked/bytes")
     tables = [marks[i : i + 8] for i in range(0, len(marks), 8)]
     out.put(round, switch, "sw-wred", "".join(f"For namespace :\n{table(head, rows)}\n" for rows in tables))
     title = "Egress shared pool occupancy per unicast queue:\n"
     out.put(round, switch, "sw-queue-wm", title + table(("Port", *(f"UC{q}" for q in range(8))), peaks))
+    pauses(spec, fabric, out, round, switch)
+
+
+def pauses(spec: Spec, fabric: Fabric, out: Writer, round: int, switch: str) -> None:
+    """PFC frames per port; ports that mark much pause much, too."""
+    busy = fabric.marked_pct.get(switch, fabric.usual_marked_pct) > 1 or switch in fabric.thresholds
+    rx, tx = [], []
+    for k, link in enumerate(links(spec, switch)):
+        gained = (5 + k % 4) * (400 if busy else 1) * (round - 1)
+        asked = fabric.paused.get((switch, link.port), 0) * (199 + round)
+        received, sent = 1_204 + 31 * k + gained + asked, 2_310 + 17 * k + gained
+        rx.append((link.port, *(f"{received:,}" if q == LOSSLESS else 0 for q in range(8))))
+        tx.append((link.port, *(f"{sent:,}" if q == LOSSLESS else 0 for q in range(8))))
     names = [f"PFC{q}" for q in range(8)]
-    pfc = table(("Port Rx", *names), rx) + "\n" + table(("Port Tx", *names), tx)
-    out.put(round, switch, "sw-pfc", pfc)
+    text = table(("Port Rx", *names), rx) + "\n" + table(("Port Tx", *names), tx)
+    out.put(round, switch, "sw-pfc", text)
 
 
 def log(spec: Spec, fabric: Fabric, out: Writer, round: int, switch: str) -> None:
