@@ -108,9 +108,9 @@ def _up(fabric: Fabric, switch: str, link: Link) -> bool:
     return (switch, link.port) not in fabric.down and (link.device, link.far) not in fabric.down
 
 
-def write(spec: Spec, out: Writer, round: int) -> None:
+def write(spec: Spec, out: Writer, round: int, fabric: Fabric | None = None) -> None:
     """Everything the switch checks read, for all leaves and spines; what does not change only in the first round."""
-    fabric = of(spec)
+    fabric = fabric or of(spec)
     if round == 1:
         settings(spec, fabric, out)
     quiet(spec, out, round)

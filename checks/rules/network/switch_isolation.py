@@ -74,8 +74,8 @@ def _isolation(view: View, node: str, maps: Reading[QosTable], bound: Reading[Qo
     allowed = {roce, int(view.limit("cnp-dscp", "dscp"))}
     inside = {d for e in entries for d in _lossless_dscps(e, classes)}
     seen = (observed("DSCPs in the lossless class", _ranges(inside), "", node),)
-    evidence = tuple(_map_lines(maps, e, classes) for e in entries)
     strangers = inside - allowed
+    evidence = tuple(line for e in entries for line in _map_lines(maps, e, strangers or {roce}))
     if strangers:
         certainty: Certainty = "established" if given is not None and strangers & BULK_DSCPS else "supported"
         return Judgement(
@@ -105,16 +105,13 @@ def _isolation(view: View, node: str, maps: Reading[QosTable], bound: Reading[Qo
     return ok("only RDMA is mapped into the lossless class", node, observed=seen, evidence=evidence)
 
 
-def _map_lines(reading: Reading[QosTable], entry: QosEntry, classes: frozenset[str]) -> Evidence:
-    """The lines of a map that lead into the lossless class, as one range."""
+def _map_lines(reading: Reading[QosTable], entry: QosEntry, dscps: set[int]) -> Iterator[Evidence]:
+    """The lines of a map for these DSCPs; its first line where the text has none of them on a line of its own."""
     lines = reading.output.stdout.decode("utf-8", "replace").split("\n") if reading.output else []
-    wanted = {f'"{dscp}": "{tc}"' for dscp, tc in entry.fields if tc in classes}
-    hits = [
-        n
-        for n in range(entry.line, min(len(lines), entry.line + len(entry.fields) + 8) + 1)
-        if any(w in lines[n - 1] for w in wanted)
-    ]
-    return reading.quote(hits[0] if hits else entry.line, min(hits[-1], hits[0] + 11) if hits else entry.line)
+    wanted = [(dscp, tc) for dscp, tc in entry.fields if _dscps(dscp) & dscps]
+    last = min(len(lines), entry.line + len(entry.fields) + 8)
+    hits = [n for n in range(entry.line, last + 1) if any(f'"{d}": "{tc}"' in lines[n - 1] for d, tc in wanted)]
+    return (reading.quote(n) for n in hits[:4] or [entry.line])
 
 
 def _ranges(values: set[int]) -> str:
