@@ -163,8 +163,9 @@ def parse_sw_log(raw: Raw) -> Outcome:
     odd: list[OddLine] = []
     for n, line in raw.numbered():
         match = _STAMP.match(line)
-        if match is None:
-            if count and not line[:1].isspace():
+        cut_off = n == len(raw.lines) and not raw.complete
+        if match is None or cut_off:
+            if count and (cut_off or not line[:1].isspace()):
                 odd.append(raw.odd(n))
             continue
         count += 1
