@@ -53,8 +53,8 @@ def parse_sw_qos_json(raw: Raw) -> Outcome:
         return raw.unparsable("not a dump of CONFIG_DB: no JSON object")
     asked = raw.params[0].rstrip("*") if raw.params else ""
     lines: dict[str, int] = {}
-    for n, line in enumerate(raw.lines[start - 1 :], start):
-        for key in re.findall(r'"((?:[^"\\]|\\.)*)"\s*:', line):
+    for n, text in enumerate(raw.lines[start - 1 :], start):
+        for key in re.findall(r'"((?:[^"\\]|\\.)*)"\s*:', text):
             lines.setdefault(key, n)
     entries: list[QosEntry] = []
     for path, fields in _entries(value):
