@@ -247,7 +247,7 @@ def _share(marks: Window[MarkedQueues], counts: Window[Queues], queue: str) -> t
     why="Marks are the switches' way of saying that queues grow. Above a few per cent senders are slowed for good; a "
     "leaf that never marks while its peers do has other thresholds.",
     scope="group",
-    reads=(Read("sw-wred", rounds=2), Read("sw-queue", rounds=2)),
+    reads=(Read("sw-wred", rounds=2), Read("sw-queue", rounds=2), Read("sw-qos-json", optional=True)),
     thresholds=("ecn-mark-ratio-warn", "ecn-mark-ratio-fault", "ecn-mark-peer-ratio"),
     faults=("net-ecn-mark-rate-high", "net-ecn-threshold-mismatch", "net-ecn-not-bound"),
     applies=only_roce,
@@ -323,7 +323,7 @@ def _marked(
             observed=(*seen, observed("marked share of the peers", round(usual, 3), "%", node)),
             threshold=view.against("ecn-mark-peer-ratio", "ratio"),
             evidence=evidence,
-            faults=("net-ecn-threshold-mismatch", "net-ecn-not-bound"),
+            faults=_silent(view, node),
             certainty="hypothesis",
         )
     if share > warn:
@@ -338,6 +338,16 @@ def _marked(
             certainty="hypothesis",
         )
     return ok("few packets are marked as congested", node, observed=seen, evidence=evidence[-1:])
+
+
+def _silent(view: View, node: str) -> tuple[str, ...]:
+    """What may keep a switch from marking: thresholds out of reach, or no profile bound."""
+    priority = lossless_priority(view)
+    reading, bound = _bindings(view, node)
+    if reading.facts is None:
+        return ("net-ecn-threshold-mismatch", "net-ecn-not-bound")
+    has_profile = any(name for (_, queue), (name, _) in bound.items() if queue == priority)
+    return ("net-ecn-threshold-mismatch",) if has_profile else ("net-ecn-not-bound",)
 
 
 @rule(
