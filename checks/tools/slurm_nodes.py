@@ -1,4 +1,4 @@
-"""Nodes as Slurm sees them: `sinfo`, `sinfo -R`, `scontrol show node`, `sacctmgr show event`; text, parsable, JSON.
+"""Nodes as Slurm sees them: `sinfo`, `sinfo -R`, `scontrol show node`; text, parsable and JSON.
 
 gpu017|down*|Not responding|2026-03-04T02:10:05|slurm|0/0/128/128|gpu:a800:8|a800
 
@@ -16,6 +16,7 @@ from checks.findings import Model
 from checks.outputs import Empty, Facts, OddLine, Outcome, Raw, Unparsable
 from checks.tools import slurm_text as slurm
 from checks.tools.formats import find_line, integer, json_value
+from checks.tools.slurm_events import parse_node_events
 
 
 class SlurmNode(Model):
@@ -71,12 +72,12 @@ class SlurmNodes(Facts):
         return next((r for r in self.rows if node == r.nodes or node in r.names), None)
 
 
-def parse_sinfo_N(raw: Raw) -> Outcome:  # noqa: N802 - named after the command's id
+def parse_sinfo_N(raw: Raw) -> Outcome:
     """`sinfo -N -h -o '%N|%T|%E|%H|%u|%C|%G|%f'`, and the other forms of `sinfo`."""
     return _any(raw)
 
 
-def parse_sinfo_R(raw: Raw) -> Outcome:  # noqa: N802 - named after the command's id
+def parse_sinfo_R(raw: Raw) -> Outcome:
     """`sinfo -R`: nothing printed, or a heading alone, means that no node has a reason."""
     if raw.blank:
         return Empty("no node is down, drained or failing")
@@ -331,7 +332,7 @@ def _made(n: int, cells: dict[str, str]) -> SlurmNode | None:
         reason_line=n if reason else None,
         user=slurm.value(re.sub(r"\(\d+\)$", "", cells.get("user", ""))),
         since=slurm.moment(cells.get("since")),
-        cpus=cpus if cpus and None not in cpus else None,  # type: ignore[arg-type]
+        cpus=cpus if cpus and None not in cpus else None,
         gres=slurm.value(cells.get("gres")),
         gpus=slurm.gpus(cells.get("gres")),
         gpus_used=slurm.gpus(cells.get("used")),
@@ -369,84 +370,4 @@ def _guessed(n: int, cells: list[str]) -> SlurmNode | None:
     return _made(n, {**found, "nodes": nodes[0]}) if nodes and nodes[0] == (rest[0] if rest else "") else None
 
 
-# ---- sacctmgr show event
-
-
-class NodeEvent(Model):
-    """One time a node was out of service. Times None: not known, or not ended."""
-
-    line: int
-    node: str
-    start: datetime | None
-    end: datetime | None
-    duration_s: float | None = None
-    states: tuple[str, ...] = ()
-    reason: str | None = None
-    user: str | None = None
-
-    @property
-    def lost(self) -> bool:
-        """True when the scheduler lost contact (a person drains, the scheduler sets down)."""
-        return "down" in self.states or "not_responding" in self.states
-
-
-class NodeEvents(Facts):
-    """History of nodes going down or being drained, in the order printed."""
-
-    events: tuple[NodeEvent, ...]
-
-
-_EVENT_FORM = ("NODENAME", "TIMESTART", "TIMEEND", "DURATION", "STATE", "REASON", "USER")
-_EVENT_NAMES = {"START": "TIMESTART", "END": "TIMEEND", "CLUSTER": "CLUSTER", "NODE": "NODENAME"}
-
-
-def parse_node_events(raw: Raw) -> Outcome:
-    """`sacctmgr -n -P show event`: seven cells, a reason that may hold the separator; a heading is understood too."""
-    if raw.blank:
-        return Empty("no event since then")
-    names: tuple[str, ...] = _EVENT_FORM
-    events: list[NodeEvent] = []
-    odd: list[OddLine] = []
-    headed = False
-    for n, line in raw.numbered():
-        cells = [c.strip() for c in line.split("|")]
-        heads = tuple(_EVENT_NAMES.get(h, h) for h in map(slurm.name_of, cells))
-        if {"TIMESTART", "REASON"} <= set(heads):
-            names, headed = heads, True
-            continue
-        if len(cells) > len(names) and "REASON" in names:
-            at = names.index("REASON")
-            behind = len(names) - at - 1
-            cells = [*cells[:at], "|".join(cells[at : len(cells) - behind]), *cells[len(cells) - behind :]]
-        cell = dict(zip(names, cells, strict=False))
-        if len(cells) != len(names) or not slurm.is_time(cell.get("TIMESTART", "")):
-            if events or headed:
-                odd.append(raw.odd(n))
-            continue
-        node = slurm.value(cell.get("NODENAME"))
-        if node is None:
-            # an event of the cluster as a whole (its TRES changed) names no node
-            continue
-        events.append(
-            NodeEvent(
-                line=n,
-                node=node,
-                start=slurm.moment(cell["TIMESTART"]),
-                end=slurm.moment(cell.get("TIMEEND")),
-                duration_s=slurm.duration_s(cell.get("DURATION")),
-                states=slurm.node_states(cell.get("STATE", "")),
-                reason=slurm.value(cell.get("REASON")),
-                user=slurm.value(re.sub(r"\(\d+\)$", "", cell.get("USER", ""))),
-            )
-        )
-    if not raw.complete:
-        odd.append(raw.odd(len(raw.lines)))
-    if not events and not odd:
-        return Empty("no node event since then") if headed or _cluster_only(raw) else raw.unparsable("no node events")
-    if not events and not headed:
-        return raw.unparsable("no node events")
-    return NodeEvents(events=tuple(events), odd=tuple(odd))
-
-
-def _cluster_only(raw: Raw) -> bool:
-    return all(line.startswith("|") and slurm.is_time(line.split("|")[1]) for _, line in raw.numbered())
+__all__ = ["SlurmNode", "SlurmNodes", "parse_node_events", "parse_sinfo_N", "parse_sinfo_R", "parse_snodes"]
