@@ -131,7 +131,7 @@ _ERRORS: tuple[tuple[str, bool, re.Pattern[str]], ...] = tuple(
 _HARMLESS = re.compile(r"NCCL WARN (?:NCCL_\w+ set by|Linux kernel|Missing)|NET/Plugin.*(?:not found|No plugin)")
 _STEPS: tuple[tuple[re.Pattern[str], float], ...] = (
     (re.compile(r"elapsed time per iteration \(ms\):\s*(\d+(?:\.\d+)?)"), 0.001),
-    (re.compile(r"\b(?:step|iter(?:ation)?)[_ ]?time(?:[ _]?\((?:s|sec)\))?\s*[:=]\s*(\d+(?:\.\d+)?)(?![\d.]|\s*ms)"), 1.0),
+    (re.compile(r"\b(?:step|iter(?:ation)?)[_ ]?time(?: ?\(s\w*\))?\s*[:=]\s*(\d+(?:\.\d+)?)(?![\d.]|\s*ms)"), 1.0),
     (re.compile(r"\b(?:step|iter(?:ation)?)[_ ]?time(?:[ _]?\(?ms\)?)?\s*[:=]\s*(\d+(?:\.\d+)?)\s*ms\b"), 0.001),
     (re.compile(r"(\d+(?:\.\d+)?)\s*s/it\b"), 1.0),
     (re.compile(r"\b(?:step|iter(?:ation)?)\s*\d+\b.*?\btook\s+(\d+(?:\.\d+)?)\s*s"), 1.0),
