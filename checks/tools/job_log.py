@@ -198,11 +198,8 @@ def parse_job_log(raw: Raw) -> Outcome:
             begun = None
         elif _SAVE_BEGIN.search(text):
             begun = (n, _at(text), _index(text))
-    first = min(
-        (x[0] for x in (*((n.line, 0) for n in nets), *((e.line, 0) for e in errors), *((s.line, 0) for s in steps),
-                        *((s.line, 0) for s in saves), *((n, 0) for n in versions.values()))),
-        default=0,
-    )  # fmt: skip
+    telling = [x.line for x in (*nets, *errors, *steps, *saves, *shares)] + list(versions.values())
+    first = min(telling, default=0)
     if not first and not marks:
         return raw.unparsable("neither NCCL nor a trainer that is known wrote this")
     return JobLog(
