@@ -115,7 +115,7 @@ def _overloaded(view: View, diag: Reading[Diag]) -> Iterator[Judgement]:
     if d.dbd_queue is not None and d.dbd_queue > allowed / 2:
         name = "messages waiting for the database"
         yield made(
-            "the queue to the accounting database grows", name, d.dbd_queue, "", "dbd_queue", ("dbd-queue", None)
+            "the queue to the accounting database is long", name, d.dbd_queue, "", "dbd_queue", ("dbd-queue", None)
         )
     if d.server_threads is not None and d.server_threads >= BUSY_THREADS:
         name = f"controller threads of {MAX_THREADS}"

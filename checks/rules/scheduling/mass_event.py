@@ -69,12 +69,6 @@ def mass_event(view: View) -> Iterator[Judgement]:
     count = observed("times a node was lost", len(listed), "", head)
     if events.facts is not None or events.empty:
         yield ok("nodes were not lost in numbers at once", head, observed=(count,), evidence=quote)
-    elif nodes.facts is not None and log.facts is not None:
-        yield ok(
-            "no nodes lost in numbers at once, by what is down now and by the log of the last hours",
-            head,
-            evidence=(nodes.quote(nodes.known.rows[0].line),),
-        )
     else:
         yield events.unknown()
 
