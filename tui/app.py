@@ -35,7 +35,8 @@ class RacksideApp(App[int]):
     """Rackside on a terminal."""
 
     TITLE = "Rackside"
-    CSS_PATH = "styles/app.tcss"
+    # a default screen's own style file is not read
+    CSS_PATH = ["styles/app.tcss", "styles/home.tcss"]
     BINDINGS = [*keys.SCREENS["app"]]
     COMMANDS = App.COMMANDS | {_commands}
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
@@ -180,6 +181,8 @@ class RacksideApp(App[int]):
         from tui.screens.nodes import NodesScreen
         from tui.screens.walk import WalkScreen
 
+        if isinstance(self.screen, NodesScreen):
+            return
         if self.opened is None:
             if cluster:
                 self.open_cluster(cluster, then="=nodes")

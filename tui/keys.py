@@ -50,6 +50,7 @@ SCREENS: dict[str, list[Binding]] = {
     ],
     "walk": [
         _key("enter", "choose", "open", display="enter"),
+        *(_key(str(n), f"pick({n})", f"pick-{n}", shown=False, display="1-9") for n in range(1, 10)),
         _key("d", "dont_know", "dont-know"),
         _key("s", "skip", "skip"),
         _key("b", "step_back", "step-back"),
@@ -100,6 +101,10 @@ SCREENS: dict[str, list[Binding]] = {
 }
 
 
+REPEATED = frozenset(f"pick-{n}" for n in range(2, 10))
+"""Keys that the entry of the first one stands for."""
+
+
 def display(binding: Binding) -> str:
     """A key as people write it."""
     return binding.key_display or binding.key.replace("ctrl+", "^")
@@ -111,4 +116,5 @@ def reference() -> list[tuple[str, str, str]]:
         (say(f"place.{place}"), display(binding), say(str(binding.tooltip)))
         for place, bindings in SCREENS.items()
         for binding in bindings
+        if binding.id not in REPEATED
     ]

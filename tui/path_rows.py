@@ -67,9 +67,12 @@ class PathRows:
         """All rows."""
         self.findings.clear()
         self.steps.clear()
-        last = len(walk.path) - 1
+        last = max((n for n, s in enumerate(walk.path) if s.outcome != "stopped"), default=0)
         pinned = [*notes]
         for number, step in enumerate(walk.path):
+            if step.outcome == "stopped" and not step.title:
+                # the closing words stand in the prompt
+                continue
             key = f"step:{number}"
             self.steps[key] = step
             found = findings_of(walk, step) if step.outcome in STATUS_WORDS else []

@@ -47,28 +47,26 @@ class CtldLog(Facts):
 
 _NODES = r"(?P<nodes>[\w.,\[\]-]*\w\]?)"
 _ON = _NODES.replace("nodes", "other")
-_EVENTS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(pattern))
-    for kind, pattern in (
-        ("set-down", rf"(?:^|\s)[Nn]odes? {_NODES} not responding, setting DOWN"),
-        ("not-responding", rf"(?:^|\s)[Nn]odes? {_NODES} not (?:yet )?responding"),
-        ("responding", rf"[Nn]ode {_NODES} now responding|[Nn]ode {_ON} returned to"),
-        ("killed", rf"[Kk]illing (?:JobId|job_id|job)[= ](?P<job>\d+\S*) on failed node {_NODES}"),
-        ("killed", r"[Bb]atch (?:JobId|job_id)=?(?P<job>\d+) missing from (?:batch )?node (?P<nodes>\S+)"),
-        ("requeued", rf"requeue.* (?:JobId|job_id)=(?P<job>\d+\S*) due to failure of node {_NODES}"),
-        ("rebooted", rf"[Nn]ode {_NODES} (?:unexpectedly )?rebooted"),
-        ("drained", rf"\w+_nodes?\w*: [Nn]ode {_NODES} (?:state set to DRAIN|reason set to)"),
-        ("drained", r"Kill task failed|Prolog error|Epilog error"),
-        ("config", rf"[Nn]ode {_NODES} has low |gres/gpu count .*too low"),
-        ("config", rf"[Ss]etting node {_NODES} state to (?:DRAIN|INVAL)"),
-        ("credential", r"(?:Rewound|Expired|Replayed) credential|[Cc]redential (?:has )?expired"),
-        ("credential", r"Protocol authentication error|Munge decode failed|Zero Bytes were transmitted"),
-        ("credential", r"clock skew|unsynchronized clocks"),
-        ("slow", r"very large processing time|[Ss]ocket timed out"),
-        ("overload", r"server_thread_count over limit|agent.?queue.*(?:full|large|exceed)"),
-        ("overload", r"(?i)dbd.*(?:agent|queue).*(?:full|filling|discard)|MaxDBDMsgs"),
-    )
-)  # type: ignore[assignment]
+_PATTERNS: tuple[tuple[Kind, str], ...] = (
+    ("set-down", rf"(?:^|\s)[Nn]odes? {_NODES} not responding, setting DOWN"),
+    ("not-responding", rf"(?:^|\s)[Nn]odes? {_NODES} not (?:yet )?responding"),
+    ("responding", rf"[Nn]ode {_NODES} now responding|[Nn]ode {_ON} returned to"),
+    ("killed", rf"[Kk]illing (?:JobId|job_id|job)[= ](?P<job>\d+\S*) on failed node {_NODES}"),
+    ("killed", r"[Bb]atch (?:JobId|job_id)=?(?P<job>\d+) missing from (?:batch )?node (?P<nodes>\S+)"),
+    ("requeued", rf"requeue.* (?:JobId|job_id)=(?P<job>\d+\S*) due to failure of node {_NODES}"),
+    ("rebooted", rf"[Nn]ode {_NODES} (?:unexpectedly )?rebooted"),
+    ("drained", rf"\w+_nodes?\w*: [Nn]ode {_NODES} (?:state set to DRAIN|reason set to)"),
+    ("drained", r"Kill task failed|Prolog error|Epilog error"),
+    ("config", rf"[Nn]ode {_NODES} has low |gres/gpu count .*too low"),
+    ("config", rf"[Ss]etting node {_NODES} state to (?:DRAIN|INVAL)"),
+    ("credential", r"(?:Rewound|Expired|Replayed) credential|[Cc]redential (?:has )?expired"),
+    ("credential", r"Protocol authentication error|Munge decode failed|Zero Bytes were transmitted"),
+    ("credential", r"clock skew|unsynchronized clocks"),
+    ("slow", r"very large processing time|[Ss]ocket timed out"),
+    ("overload", r"server_thread_count over limit|agent.?queue.*(?:full|large|exceed)"),
+    ("overload", r"(?i)dbd.*(?:agent|queue).*(?:full|filling|discard)|MaxDBDMsgs"),
+)
+_EVENTS = tuple((kind, re.compile(pattern)) for kind, pattern in _PATTERNS)
 _OWN = re.compile(r"^\[(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)\]\s+(.*)$")
 _MARK = re.compile(r"slurmctld(?:\[\d+\])?:|^\[\d{4}-\d\d-\d\dT|systemd\[\d+\]: .*[Ss]lurm")
 

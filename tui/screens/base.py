@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from common.words import say
-from tui import nodetext
+from tui import keys, nodetext
 from tui.widgets.lines import KeyLine, TopLine
 
 if TYPE_CHECKING:
@@ -33,7 +33,12 @@ class RackScreen(Screen[None]):
     @property
     def active_bindings(self) -> dict[str, ActiveBinding]:
         """The bindings with their descriptions said; the application alone keeps the names of strings."""
-        return {key: said(active) for key, active in super().active_bindings.items()}
+        found = super().active_bindings
+        for binding in keys.SCREENS.get(self.PLACE, ()):
+            # a list's own Enter does the same as the screen's, and says less
+            if binding.key == "enter" and (active := found.get("enter")) is not None and not active.binding.show:
+                found["enter"] = ActiveBinding(self, binding, True, "")
+        return {key: said(active) for key, active in found.items()}
 
     def compose(self) -> ComposeResult:
         """Top line, body, problem, keys."""

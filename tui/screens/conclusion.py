@@ -14,7 +14,7 @@ from common.safetext import safe
 from common.words import say
 from tui import keys, nodetext
 from tui.screens.base import RackScreen
-from tui.screens.nodes import finding_row
+from tui.screens.nodes import NODES_WIDTH, finding_row
 from tui.widgets.columns import Columns
 from tui.widgets.rows import Row, Rows
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from runbooks.session import Session
 
 LABEL_WIDTH = 13
-UNKNOWN_SHOWN = 30
 
 
 class ConclusionScreen(RackScreen):
@@ -70,18 +69,18 @@ class ConclusionScreen(RackScreen):
         yield Row("", Content(f"\n{say('conclusion.unknown')}"))
         if not walk.unknown:
             yield Row("unknown:none", Content(f"  {say('conclusion.nothing-unknown')}"))
-        for number, unknown in enumerate(walk.unknown[:UNKNOWN_SHOWN]):
-            where = f" ({unknown.nodes})" if unknown.nodes else ""
-            line = Content.assemble(
-                "? ", nodetext.line(f"{unknown.check}{where}", "bold"), ": ", nodetext.line(unknown.reason)
-            )
+        grouped: dict[tuple[str, str], list[str]] = {}
+        for unknown in walk.unknown:
+            grouped.setdefault((unknown.nodes, unknown.reason), []).append(unknown.check)
+        for number, ((nodes, reason), checks) in enumerate(grouped.items()):
             key = f"unknown:{number}"
-            found = next((f for f in walk.findings if f.check == unknown.check and f.nodes == unknown.nodes), None)
+            found = next((f for f in walk.findings if f.check == checks[0] and f.nodes == nodes), None)
             if found is not None:
                 self.findings[key] = found
-            yield Row(key, Columns((line, 0), indent=2))
-        if (more := len(walk.unknown) - UNKNOWN_SHOWN) > 0:
-            yield Row("unknown:more", Content(f"  {say('more', count=more)}"))
+            text = f"{', '.join(dict.fromkeys(checks))}: {reason}"
+            self.copies[key] = f"{nodes} {text}".strip()
+            cells = (nodetext.line(nodes or say("conclusion.whole-cluster"), "bold"), NODES_WIDTH)
+            yield Row(key, Columns((Content("?"), 1), cells, (nodetext.line(text, limit=2000), 0), indent=2))
 
     def _conclusion(self, name: str, number: int, c: Conclusion, walk: WalkDocument) -> Iterator[Row]:
         role = say(f"role.{c.role}")

@@ -45,6 +45,8 @@ def page(place: str) -> Content:
     for name in order:
         parts.append(Content.styled(say("help.keys", place=say(f"place.{name}")), "bold underline"))
         for binding in keys.SCREENS[name]:
+            if binding.id in keys.REPEATED:
+                continue
             key = keys.display(binding)
             pad = " " * max(1, 8 - cell_len(key))
             parts.append(Content.assemble("  ", (key, "bold $text-accent"), pad, say(str(binding.tooltip))))

@@ -28,7 +28,6 @@ class HomeScreen(RackScreen):
     """Three lists; Tab goes through them, Enter takes."""
 
     PLACE = "home"
-    CSS_PATH = "../styles/home.tcss"
     BINDINGS = [*keys.SCREENS["home"]]
 
     def __init__(self) -> None:
@@ -110,7 +109,8 @@ class HomeScreen(RackScreen):
 
     def _fill_complaints(self) -> None:
         needle = self.query_one(Input).value.strip().casefold()
-        rows = [_complaint_row(b) for b in self.shelves.runbooks if all(w in _found(b) for w in needle.split())]
+        wide = self.has_class("-wide")
+        rows = [_complaint_row(b, wide) for b in self.shelves.runbooks if all(w in _found(b) for w in needle.split())]
         if not rows:
             none = say("home.no-complaint", text=needle) if needle else say("home.no-runbooks")
             rows = [Row("", nodetext.line(none))]
@@ -130,6 +130,10 @@ class HomeScreen(RackScreen):
         ]
         self._sessions_shown(bool(rows))
         self.query_one("#sessions", Rows).fill(rows)
+
+    def on_resize(self) -> None:
+        """The words people use are shown where there is room for them."""
+        self.call_after_refresh(self._fill_complaints)
 
     def _sessions_shown(self, shown: bool) -> None:
         self.query_one("#sessions").display = shown
@@ -236,7 +240,9 @@ def _cluster_row(cluster: ClusterRow, opened: bool, overlays: tuple[str, ...]) -
     return Row(cluster.name, Columns((Content(mark), 1), (nodetext.line(cluster.name, "bold"), 24), (text, 0)))
 
 
-def _complaint_row(book: RunbookRow) -> Row:
+def _complaint_row(book: RunbookRow, wide: bool) -> Row:
+    if not wide:
+        return Row(book.id, nodetext.line(book.title, "bold"))
     words = ", ".join(book.words[:WORDS_SHOWN])
     shown = Columns((nodetext.line(book.title, "bold"), 34), (nodetext.line(words, "$text-muted"), 0))
     return Row(book.id, shown)

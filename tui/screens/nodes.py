@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from checks.clusters import Opened
     from checks.runner import Progress
 
-STATUS_WIDTH = 13
+STATUS_WIDTH = 11
 NODES_WIDTH = 22
 
 
@@ -150,9 +150,26 @@ class NodesScreen(RackScreen):
 
     @on(Worker.StateChanged)
     def _failed(self, event: Worker.StateChanged) -> None:
+        self.refresh_bindings()
         if event.state == WorkerState.ERROR and event.worker.group == "nodes":
             self._state(say("stopped"))
             self.problem(str(event.worker.error))
+
+    @property
+    def checking(self) -> bool:
+        """True while checks run."""
+        return any(w.group == "nodes" and not w.is_finished for w in self.workers if w.node is self)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys that do nothing now are hidden."""
+        if action == "cancel":
+            return self.checking
+        return not self.checking if action == "run_checks" else True
+
+    def action_back(self) -> None:
+        """Stops what runs."""
+        self.action_cancel()
+        super().action_back()
 
     def action_cancel(self) -> None:
         """Stops after the check at work."""
@@ -253,7 +270,7 @@ def finding_row(finding: Finding, *, indent: int) -> Columns:
     """A finding as a row: status, where, what."""
     return Columns(
         (nodetext.status(finding.status), STATUS_WIDTH),
-        (nodetext.line(nodetext.where(finding), "bold"), NODES_WIDTH),
+        (nodetext.line(nodetext.where(finding) or finding.check, "bold"), NODES_WIDTH),
         (nodetext.line(finding.summary), 0),
         indent=indent,
     )

@@ -235,6 +235,10 @@ class WalkScreen(RackScreen):
         if isinstance(self.focused, Rows):
             self.focused.action_select()
 
+    def action_pick(self, number: int) -> None:
+        """Takes a numbered choice."""
+        self.query_one(Prompt).pick(number)
+
     def action_dont_know(self) -> None:
         """Answers that nobody knows."""
         if isinstance(self.request, AskOperator):

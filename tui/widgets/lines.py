@@ -14,6 +14,8 @@ from common.safetext import safe_line
 from common.words import say
 from tui import keys
 
+ORDER = {str(b.id): n for n, b in enumerate(b for bindings in keys.SCREENS.values() for b in bindings)}
+
 
 class TopLine(Widget):
     """Name, cluster with overlays, replay or live, and the place; long cluster names are cut in the middle."""
@@ -54,6 +56,7 @@ class KeyLine(Widget):
     def render(self) -> Content:
         """One line."""
         active = [a for a in self.screen.active_bindings.values() if a.binding.show and a.enabled]
+        active.sort(key=lambda a: ORDER.get(a.binding.id or "", len(ORDER)))
         shown = [(keys.display(a.binding), a.binding.description, a.binding.id == "help") for a in active]
         return key_line(shown, self.size.width)
 

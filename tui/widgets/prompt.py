@@ -23,14 +23,6 @@ BAR = 20
 class Prompt(Vertical):
     """The lower part of the walk. It says what was chosen and decides nothing."""
 
-    DEFAULT_CSS = """
-    Prompt { height: auto; max-height: 60%; border-top: solid $primary; background: $surface; }
-    Prompt #text-scroll { height: auto; max-height: 6; padding: 0 1; }
-    Prompt #text { height: auto; }
-    Prompt #choices { height: auto; max-height: 8; background: $surface; }
-    Prompt #free { height: 1; border: none; padding: 0 1; background: $panel; }
-    """
-
     @dataclass
     class Chosen(Message):
         """A row was taken: a choice of the question, or what to do next."""
@@ -96,6 +88,12 @@ class Prompt(Vertical):
             parts.append(nodetext.block(text))
         self._show(Content("\n").join(parts), choices)
         self.query_one(Rows).focus()
+
+    def pick(self, number: int) -> None:
+        """Takes the numbered choice, if there is one."""
+        rows = self.query_one(Rows)
+        if rows.display and number <= len(rows.rows):
+            self.post_message(self.Chosen(rows.rows[number - 1].key))
 
     @on(Rows.OptionSelected)
     def _selected(self, event: Rows.OptionSelected) -> None:

@@ -42,6 +42,8 @@ class Rows(OptionList):
         self.rows = new
         self.clear_options()
         self.add_options(Option(row.shown, id=row.key or None, disabled=not row.key) for row in new)
+        # its height may follow the rows
+        self.refresh(layout=True)
         at = next((i for i, row in enumerate(new) if row.key and row.key == wanted), None)
         if at is None:
             reachable = [i for i, row in enumerate(new) if row.key]
