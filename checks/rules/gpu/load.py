@@ -1,0 +1,190 @@
+"""How hard the GPUs work, and what holds them back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from checks.findings import Observed, Status
+from checks.judgement import Judgement, ok
+from checks.rules import Read, rule
+from checks.rules.gpu.common import gpu, majority, median, readings
+from checks.tools.nvidia_smi import GpuPerf, GpuPerfs
+from checks.view import Reading, View, observed
+
+BUSY_PCT = 50.0
+LOW_POWER = 0.5
+"""A GPU at 100 % utilisation that draws less than half its limit spins or waits inside a kernel."""
+_BITS = (
+    ("hw-power-brake", "gpu-power-brake", Status.CRITICAL, "power brake slows the GPU down"),
+    ("hw-thermal", "gpu-thermal-hw", Status.CRITICAL, "heat slows the GPU down (hardware)"),
+    ("sw-thermal", "gpu-thermal-sw", Status.WARN, "heat slows the GPU down (software)"),
+    ("app-clocks", "gpu-clock-locked", Status.WARN, "clocks are held by a setting"),
+)
+
+
+@rule(
+    "gpu.throttle",
+    title="Do the GPUs run at their clocks?",
+    why="One hot or braked GPU sets the pace of the whole job. The software power cap alone is normal at full load.",
+    scope="entity",
+    reads=(Read("smi-perf", samples=5),),
+    thresholds=("clk-bits", "clock-peer", "temp-peer"),
+    faults=("gpu-power-brake", "gpu-thermal-hw", "gpu-thermal-sw", "gpu-clock-locked"),
+)
+def throttle(view: View) -> Iterator[Judgement]:
+    """Reasons seen in at least half of the samples; 0x8 without a cause counts as the brake."""
+    for node in view.nodes("gpu-node"):
+        samples = view.samples("smi-perf", node, GpuPerfs)
+        if samples[0].facts is None:
+            yield samples[0].unknown()
+            continue
+        found = False
+        for index, rows in _by_gpu(samples).items():
+            told = [(r, g) for r, g in rows if g.event_reasons is not None]
+            if not told:
+                yield samples[-1].unknown("clock event reasons of a GPU are not told")
+                found = True
+                continue
+            for bit, fault, status, words in _BITS:
+                mask = int(view.limit("clk-bits", bit))
+                seen = [(r, g) for r, g in told if (g.event_reasons or 0) & mask]
+                if seen and len(seen) * 2 >= len(told):
+                    found = True
+                    reading, row = seen[0]
+                    yield Judgement(
+                        status,
+                        words,
+                        nodes=(node,),
+                        entities=(gpu(node, index),),
+                        observed=_values(node, row),
+                        threshold=view.against("clk-bits", bit),
+                        evidence=(reading.quote(row.line),),
+                        faults=(fault,),
+                    )
+        if not found:
+            yield ok("no clock is held back", node, evidence=(samples[-1].quote(1),))
+
+
+def _by_gpu(samples: list[Reading[GpuPerfs]]) -> dict[int, list[tuple[Reading[GpuPerfs], GpuPerf]]]:
+    found: dict[int, list[tuple[Reading[GpuPerfs], GpuPerf]]] = {}
+    for reading in samples:
+        for g in reading.known.gpus:
+            found.setdefault(g.index, []).append((reading, g))
+    return found
+
+
+def _values(node: str, row: GpuPerf) -> tuple[Observed, ...]:
+    return (
+        observed("SM clock", row.sm_clock_mhz, "MHz", node),
+        observed("power", row.power_w, "W", node),
+        observed("temperature", row.temperature_c, "C", node),
+    )
+
+
+@rule(
+    "gpu.power_limit",
+    title="Have all GPUs the same power limit?",
+    why="A limit left low after a test slows one node, and with it every rank that waits for it.",
+    scope="group",
+    reads=("smi-perf",),
+    faults=("gpu-power-cap",),
+)
+def power_limit(view: View) -> Iterator[Judgement]:
+    """Against most GPUs; a limit below the maximum on all of them is the site's choice and told as such."""
+    found = list(readings(view, "smi-perf", GpuPerfs))
+    usual = majority(g.power_limit_w for r in found if r.facts is not None for g in r.facts.gpus if g.power_limit_w)
+    for r in found:
+        if r.facts is None:
+            yield r.unknown()
+            continue
+        told = [g for g in r.facts.gpus if g.power_limit_w is not None]
+        if not told:
+            yield r.unknown("the power limit is not told")
+            continue
+        low = [g for g in told if isinstance(usual, float) and (g.power_limit_w or 0) < usual]
+        for g in low:
+            yield Judgement(
+                Status.WARN,
+                "power limit lower than on most GPUs",
+                nodes=(r.node,),
+                entities=(gpu(r.node, g.index),),
+                observed=(
+                    observed("power limit", g.power_limit_w, "W", r.node),
+                    observed("most GPUs", usual, "W", r.node),  # type: ignore[arg-type]
+                ),
+                evidence=(r.quote(g.line),),
+                faults=("gpu-power-cap",),
+            )
+        if not low:
+            value = (observed("power limit", told[0].power_limit_w, "W", r.node),)
+            yield ok("power limit as on the other GPUs", r.node, observed=value, evidence=(r.quote(told[0].line),))
+
+
+@rule(
+    "gpu.utilisation",
+    title="Are the GPUs kept busy?",
+    why="Utilisation that drops to nothing and comes back means the GPUs wait: for data, for a save, for a peer. 100 % "
+    "at low power is a kernel that spins.",
+    scope="node",
+    reads=(Read("smi-perf", samples=5),),
+    thresholds=("gpu-util-starved", "util-target", "clk-bits"),
+    faults=("tr-gpu-util-misleading",),
+)
+def utilisation(view: View) -> Iterator[Judgement]:
+    """The mean over all samples and GPUs of a node; one sample proves nothing."""
+    for node in view.nodes("gpu-node"):
+        samples = view.samples("smi-perf", node, GpuPerfs)
+        rows = [(r, g) for r in samples if r.facts is not None for g in r.known.gpus]
+        values = [g.utilization_pct for _, g in rows if g.utilization_pct is not None]
+        if samples[0].facts is None:
+            yield samples[0].unknown()
+        elif not values:
+            yield samples[-1].unknown("utilisation is not told")
+        else:
+            yield _busy(view, node, rows, values, len(samples))
+
+
+def _busy(
+    view: View, node: str, rows: list[tuple[Reading[GpuPerfs], GpuPerf]], values: list[float], count: int
+) -> Judgement:
+    mean = sum(values) / len(values)
+    quotes = tuple(dict.fromkeys(r.quote(g.line) for r, g in rows if g.index == rows[0][1].index))[:5]
+    seen = (
+        observed("mean utilisation", round(mean, 1), "%", node),
+        observed("lowest", min(values), "%", node),
+        observed("highest", max(values), "%", node),
+        observed("samples", count, "", node),
+    )
+    share = median(g.power_w / g.power_limit_w for _, g in rows if g.power_w and g.power_limit_w)
+    if mean > view.limit("util-target") and share is not None and share < LOW_POWER:
+        return Judgement(
+            Status.WARN,
+            "utilisation is high at low power: kernels spin or wait",
+            nodes=(node,),
+            observed=(*seen, observed("power of limit", round(share * 100), "%", node)),
+            evidence=quotes,
+            faults=("tr-gpu-util-misleading",),
+            certainty="hypothesis",
+        )
+    idle = int(view.limit("clk-bits", "idle"))
+    if max(values) < 1 and all((g.event_reasons or 0) & idle for _, g in rows):
+        return ok("the GPUs are idle: no program at work", node, observed=seen, evidence=quotes)
+    if count < 2:
+        return Judgement(
+            Status.UNKNOWN,
+            "smi-perf: one sample says nothing about utilisation",
+            nodes=(node,),
+            observed=seen,
+            reason="one sample says nothing about utilisation",
+            missing=("smi-perf",),
+        )
+    if mean < view.limit("util-target"):
+        return Judgement(
+            Status.WARN,
+            "the GPUs wait: utilisation is low or a saw-tooth",
+            nodes=(node,),
+            observed=seen,
+            threshold=view.against("util-target"),
+            evidence=quotes,
+        )
+    return ok("the GPUs are busy", node, observed=seen, evidence=quotes)
