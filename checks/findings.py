@@ -52,7 +52,7 @@ class Status(IntEnum):
 class Model(BaseModel):
     """Frozen, strict about keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Observed(Model):

@@ -66,7 +66,7 @@ class Facts(BaseModel):
     `unknown`: a cut-off or unfamiliar output proves nothing about what was cut off.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     odd: tuple[OddLine, ...] = ()
 

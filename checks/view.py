@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Generic, Protocol, TypeVar, cast
 
 from checks import catalogue, interpret, nodesets
@@ -41,6 +42,13 @@ class Store(Protocol):
 
     def taken_at(self, round: int) -> datetime | None:
         """When the round was taken."""
+
+
+@lru_cache(maxsize=8192)
+def _quoted(stdout: bytes, first: int, last: int) -> str:
+    """Lines made safe and redacted; kept, since many nodes quote the same lines of one shared output."""
+    lines = stdout.split(b"\n", last)[first - 1 : last][:MAX_QUOTED_LINES]
+    return redact("\n".join(safe_line(line.decode("utf-8", "replace").rstrip("\r")) for line in lines))
 
 
 @dataclass(frozen=True)
@@ -101,9 +109,8 @@ class Reading(Generic[F]):
     def quote(self, first: int, last: int | None = None) -> Evidence:
         """Lines `first` to `last` (from 1) of the output as evidence."""
         last = first if last is None else last
-        lines = (self.output.stdout if self.output else b"").split(b"\n")[first - 1 : last][:MAX_QUOTED_LINES]
-        text = "\n".join(safe_line(line.decode("utf-8", "replace").rstrip("\r")) for line in lines)
-        return Evidence(round=self.round, node=self.node, command=self.key, lines=(first, last), text=redact(text))
+        text = _quoted(self.output.stdout if self.output else b"", first, last)
+        return Evidence(round=self.round, node=self.node, command=self.key, lines=(first, last), text=text)
 
     def unknown(self, what: str = "", *, faults: tuple[str, ...] = ()) -> Judgement:
         """The honest judgement when this reading cannot be used: unknown, with the reason and what is missing."""
@@ -214,8 +221,8 @@ class View:
             got = self.store.get(node, command, params, round, sample)
             if isinstance(got, NotAvailable):
                 # not kept: a living cluster may answer later
-                return Reading[Facts](node, command, params, round, got, None, sample)
-            found = Reading[Facts](node, command, params, round, self._parse(got), got, sample)
+                return Reading(node, command, params, round, got, None, sample)
+            found = Reading(node, command, params, round, self._parse(got), got, sample)
             self._cache.readings[key] = found
             self._cache.by_pair.setdefault((node, command), []).append(found)
         return found
