@@ -96,6 +96,9 @@ def differences(a: Side, b: Side) -> list[Change]:
                 continue
             name = "@".join((command, *params))
             if not before or not after:
+                if a.round is not None or b.round is not None:
+                    # what does not change is recorded in one round only
+                    continue
                 words = ("not recorded", "recorded") if not before else ("recorded", "not recorded")
                 groups.setdefault((name, "", *words), []).append(node)
                 continue
