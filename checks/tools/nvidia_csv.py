@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -99,7 +98,8 @@ def table(raw: Raw, command: str, *, key: str = "index") -> Table | Unparsable |
             if found.group(0).startswith("Field"):
                 return NotAvailable("unsupported", line.strip()[:160])
             return NotAvailable("failed", line.strip()[:160])
-        cells = [c.strip() for c in next(csv.reader([line], skipinitialspace=True))]
+        # nvidia-smi quotes nothing, and no value it prints holds a comma
+        cells = [c.strip() for c in line.split(",")]
         names = [_canonical(c) for c in cells]
         if not rows and key in names and len(set(names) & set(fields)) >= min(2, len(fields)):
             fields = names
