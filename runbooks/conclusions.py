@@ -167,6 +167,9 @@ def _with_roles(made: Mapping[str, Conclusion]) -> list[Conclusion]:
     return [
         c.model_copy(update={"role": max(found.values(), key=ROLES.index), "caused_by": tuple(found)})
         if (found := causes[fault])
+        # alone it is an effect all the same: of something this walk has not seen
+        else c.model_copy(update={"role": "cascade"})
+        if fault in echoes
         else c
         for fault, c in made.items()
     ]
@@ -195,7 +198,7 @@ def _time(text: str) -> datetime | None:
 
 def cleared(found: Found, concluded: Sequence[Conclusion], skipped: Iterable[Unknown] = ()) -> tuple[Cleared, ...]:
     """Layers whose checks all answered and show nothing but health, or effects of a cause elsewhere."""
-    effects = {c.fault for c in concluded if c.role == "cascade"}
+    effects = {c.fault for c in concluded if c.role == "cascade" and c.caused_by}
     sure = [c for c in concluded if c.role != "cascade" and c.certainty != "hypothesis"]
     untold = {u.check.split(".", 1)[0] for u in skipped}
     result: list[Cleared] = []

@@ -35,8 +35,8 @@ def number(text: str) -> float | None:
 def integer(text: str) -> int | None:
     """As `number`, for whole numbers; decimal, or hexadecimal with 0x."""
     text = text.strip()
-    if re.match(r"^0[xX][0-9A-Fa-f]+\b", text):
-        return int(text.split()[0], 16)
+    if hexadecimal := re.match(r"^0[xX][0-9A-Fa-f]+\b", text):
+        return int(hexadecimal.group(0), 16)
     found = _NUMBER.match(text)
     if not found:
         return None
