@@ -24,6 +24,7 @@ class Without(Replay):
     def __init__(self, inner: Replay, command: str) -> None:
         self.inner, self.command = inner, command
         self.cluster = inner.cluster
+        self.extra_attachments = inner.extra_attachments
 
     @property
     def rounds(self) -> Sequence[int]:
