@@ -121,7 +121,7 @@ class Reading(Generic[F]):
         return Judgement(
             Status.UNKNOWN,
             f"{self.command}: {reason}",
-            nodes=(self.node,),
+            nodes=(self.node,) if self.node else (),
             reason=reason,
             missing=(self.command,),
             evidence=evidence,

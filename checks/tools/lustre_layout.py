@@ -143,9 +143,7 @@ def parse_lfs_getstripe(raw: Raw) -> Outcome:
     layouts = []
     for entry in found:
         components = tuple(_counted(c) for c in entry["components"])  # type: ignore[attr-defined]
-        layouts.append(
-            Layout(line=entry["line"], path=entry["path"], components=components, default=entry["default"])
-        )
+        layouts.append(Layout(line=entry["line"], path=entry["path"], components=components, default=entry["default"]))
     if not any(c.stripe_count is not None for x in layouts for c in x.components):
         return raw.unparsable("no stripe count")
     if not raw.complete and not layouts[-1].default:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 
+from sample_clusters.make.host_disks import GPU_BUSES
 from sample_clusters.make.spec import Spec, Writer
 
 DRIVER = "550.90.07"
-BUSES = ("07", "0A", "47", "4E", "87", "90", "B7", "BD")
 NAMES = {"A800": "NVIDIA A800-SXM4-80GB", "H100": "NVIDIA H100 80GB HBM3"}
 LIMIT_W = {"A800": 400, "H100": 700}
 CLOCKS = {"A800": (1380, 1410, 1593), "H100": (1830, 1980, 2619)}
@@ -33,7 +33,7 @@ def write(spec: Spec, out: Writer, round: int) -> None:
     out.put(round, nodes, "smi-core", core(spec))
     out.put(round, nodes, "smi-pcie", pcie(spec))
     out.put(round, nodes, "smi-ecc", "".join(f"{i}, 0, 0, 0, 0, 0, 0\n" for i in range(8)))
-    out.put(round, nodes, "smi-remap", "".join(f"{bus(i)}, {uuid(spec, i)}, 0, 0, 0, 0\n" for i in range(8)))
+    out.put(round, nodes, "smi-remap", "".join(f"{bus(spec, i)}, {uuid(spec, i)}, 0, 0, 0, 0\n" for i in range(8)))
     out.put(round, nodes, "smi-recovery", "".join(f"{i}, None\n" for i in range(8)), status=0)
     fabric = "Completed, Success" if spec.gpu == "H100" else "[N/A], [N/A]"
     out.put(round, nodes, "smi-fabric", "".join(f"{i}, {fabric}\n" for i in range(8)))
@@ -47,9 +47,9 @@ def write(spec: Spec, out: Writer, round: int) -> None:
     out.put(round, nodes, "lspci-gpu", lspci(spec))
 
 
-def bus(index: int) -> str:
+def bus(spec: Spec, index: int) -> str:
     """PCI address as nvidia-smi writes it."""
-    return f"00000000:{BUSES[index]}:00.0"
+    return f"00000000:{GPU_BUSES[spec.gpu][index].upper()}:00.0"
 
 
 def uuid(spec: Spec, index: int) -> str:
@@ -67,8 +67,8 @@ def core(spec: Spec) -> str:
     """Identity and modes."""
     image = "1001.0200.00.03" if spec.gpu == "A800" else "G520.0200.00.05"
     return "".join(
-        f"{i}, {uuid(spec, i)}, {bus(i)}, 165302201{i:04d}, {NAMES[spec.gpu]}, {DRIVER}, {VBIOS[spec.gpu]}, {image}, "
-        "Enabled, Disabled, Enabled, Default\n"
+        f"{i}, {uuid(spec, i)}, {bus(spec, i)}, 165302201{i:04d}, {NAMES[spec.gpu]}, {DRIVER}, "
+        f"{VBIOS[spec.gpu]}, {image}, Enabled, Disabled, Enabled, Default\n"
         for i in range(8)
     )
 
@@ -98,7 +98,7 @@ def perf(spec: Spec, round: int, sample: int) -> str:
 def pcie(spec: Spec) -> str:
     """Links at full generation and width."""
     gen = PCIE[spec.gpu]
-    return "".join(f"{i}, {bus(i)}, {gen}, {gen}, 16, 16\n" for i in range(8))
+    return "".join(f"{i}, {bus(spec, i)}, {gen}, {gen}, 16, 16\n" for i in range(8))
 
 
 def nvlink(spec: Spec) -> str:
@@ -188,12 +188,12 @@ def lspci(spec: Spec) -> str:
     """GPUs and NVSwitches on the bus."""
     name, device, revision = DEVICE[spec.gpu]
     gpus = [
-        f"0000:{b.lower()}:00.0 3D controller [0302]: NVIDIA Corporation {name} [10de:{device}] (rev {revision})"
-        for b in BUSES
+        f"0000:{b}:00.0 3D controller [0302]: NVIDIA Corporation {name} [10de:{device}] (rev {revision})"
+        for b in GPU_BUSES[spec.gpu]
     ]
     switch, identity, count = SWITCHES[spec.gpu]
     bridges = [
-        f"0000:c{4 + k}:00.0 Bridge [0680]: NVIDIA Corporation {switch} [10de:{identity}] (rev a1)"
+        f"0000:d{4 + k}:00.0 Bridge [0680]: NVIDIA Corporation {switch} [10de:{identity}] (rev a1)"
         for k in range(count)
     ]
     return "\n".join([*gpus, *bridges]) + "\n"

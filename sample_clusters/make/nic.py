@@ -86,7 +86,7 @@ def _mac(i: int, k: int) -> str:
     return f"b8:ce:f6:{i // 256:02x}:{i % 256:02x}:{k:02x}"
 
 
-def _address(i: int, name: str) -> str:
+def port_address(i: int, name: str) -> str:
     """10.0.x for management, 10.10.x for storage, 10.20+k.x for rail k."""
     low = f"{i // 250}.{i % 250 + 1}"
     if name == "eth0":
@@ -217,7 +217,7 @@ def _addresses(spec: Spec, i: int) -> list[dict[str, Any]]:
             "mtu": 1500 if name == "eth0" else 9000,
             "operstate": "UP",
             "address": _mac(i, n),
-            "addr_info": [{"family": "inet", "local": _address(i, name), "prefixlen": 16, "scope": "global"}],
+            "addr_info": [{"family": "inet", "local": port_address(i, name), "prefixlen": 16, "scope": "global"}],
         }
         for n, name in enumerate(names)
     ]
@@ -227,7 +227,7 @@ def _routes(spec: Spec, i: int) -> list[dict[str, Any]]:
     main = [{"dst": "default", "gateway": "10.0.255.254", "dev": "eth0", "protocol": "static", "flags": []}]
     for k in range(spec.rails + 1):
         name = f"eth{1 + k}"
-        address = _address(i, name)
+        address = port_address(i, name)
         network = ".".join(address.split(".")[:2]) + ".0.0/16"
         row = {"dst": network, "dev": name, "protocol": "kernel", "scope": "link", "prefsrc": address, "flags": []}
         main.append(row)
@@ -244,7 +244,7 @@ def _gids(spec: Spec, i: int) -> str:
     count = 0
     for k in range(spec.rails + 1):
         name = _netdev(spec, k)
-        address = _address(i, name)
+        address = port_address(i, name)
         parts = [int(x) for x in address.split(".")]
         local = f"fe80:0000:0000:0000:bace:f6ff:fe{i % 256:02x}:{i // 256:02x}{k:02x}"
         mapped = f"0000:0000:0000:0000:0000:ffff:{parts[0]:02x}{parts[1]:02x}:{parts[2]:02x}{parts[3]:02x}"

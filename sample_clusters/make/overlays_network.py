@@ -115,7 +115,7 @@ def _founding_case(spec: Spec, out: Writer) -> None:
             if backup or pause:
                 start = {name: 40 * value for name, value in (backup | pause).items()}
                 _stats(spec, out, under, rail, backup | pause, start)
-    xid = "NVRM: Xid (PCI:0000:4e:00): 43, pid=91544, name=python3, Ch 00000008"
+    xid = "NVRM: Xid (PCI:0000:4d:00): 43, pid=91544, name=python3, Ch 00000008"
     out.put(1, "gpu017", "xid-log", f"2026-03-04T01:58:12+0000 gpu017 kernel: {xid}\n")
 
 
