@@ -47,8 +47,9 @@ class LustreDf(Facts):
 _ROW = re.compile(
     r"^(\S+?)(?:_UUID)?\s+(\S+)\s+(\S+)\s+(\S+)\s+(\d+)%\s+(/\S*?)\[(MDT|OST):(\d+)\]\s*([A-Z]*)\s*\S*$", re.I
 )
-_INACTIVE = re.compile(r"^(\S*?(MDT|OST)([0-9a-f]{4})\S*)\s*:\s*(?:inactive|not available|.*device).*$", re.I)
-_UNITS = {"K": 1.0, "M": 1024.0, "G": 1024.0**2, "T": 1024.0**3, "P": 1024.0**4}
+# "inactive device", or the error the target answered with: "Resource temporarily unavailable"
+_INACTIVE = re.compile(r"^(\S*?(MDT|OST)([0-9a-f]{4})\S*)\s*:\s*[A-Za-z].*$", re.I)
+_UNITS = {"K": 1.0, "M": 1024.0, "G": 1024.0**2, "T": 1024.0**3, "P": 1024.0**4, "E": 1024.0**5}
 
 
 def parse_lfs_df(raw: Raw) -> Outcome:
@@ -89,7 +90,8 @@ def _table(raw: Raw, *, inodes: bool) -> Outcome:
             )
         elif found := _INACTIVE.match(text.strip()):
             kind = found[2].upper()
-            targets.append(Target(line=n, name=found[1].removesuffix("_UUID"), kind=kind, active=False))
+            name = found[1].removesuffix("_UUID")
+            targets.append(Target(line=n, name=name, kind=kind, index=int(found[3], 16), active=False))
         elif re.match(r"^filesystem[_ ]summary", text, re.I):
             summary = True
         elif targets and not text.startswith("UUID"):
@@ -103,7 +105,7 @@ def _table(raw: Raw, *, inodes: bool) -> Outcome:
 
 def _amount(text: str) -> float | None:
     value = number(text)
-    unit = text.strip()[-1:].upper()
+    unit = text.strip().rstrip("iB")[-1:].upper()
     return value * _UNITS[unit] if value is not None and unit in _UNITS else value
 
 
@@ -125,18 +127,32 @@ class Quotas(Facts):
     files: Quota
 
 
-_QUOTA = re.compile(r"^\s*(/\S*)\s+(\d+)(\*?)\s+(\d+)\s+(\d+)\s+\S+\s+(\d+)(\*?)\s+(\d+)\s+(\d+)\s+\S+\s*$")
+# `[1234]` is a use that some target did not tell; `-h` prints 1.5T and `0k`; a long mount point takes its own line
+_AMOUNT = r"\[?(\d[\d.]*[kKMGTPE]?)\]?"
+_QUOTA = re.compile(
+    rf"^\s*(/\S*)?\s+{_AMOUNT}(\*?)\s+{_AMOUNT}\s+{_AMOUNT}\s+\S+\s+{_AMOUNT}(\*?)\s+{_AMOUNT}\s+{_AMOUNT}\s+\S+\s*$"
+)
+_MOUNT = re.compile(r"^\s*(/\S*)\s*$")
 
 
 def parse_lfs_quota(raw: Raw) -> Outcome:
     """The row of the mount; `*` marks an exceeded limit."""
     if raw.blank:
         return Empty("no quota")
+    mount: str | None = None
     for n, line in raw.numbered():
-        if m := _QUOTA.match(line):
+        if alone := _MOUNT.match(line):
+            mount = alone[1]
+        elif m := _QUOTA.match(line):
+            where = m[1] or mount
+            if where is None:
+                continue
+            used, soft, hard, files, files_soft, files_hard = (_amount(m[k]) or 0.0 for k in (2, 4, 5, 6, 8, 9))
+            untold = (OddLine(line=n, text="a target did not tell its use"),) if "[" in line else ()
             return Quotas(
-                mount=m[1],
-                blocks=Quota(line=n, used=float(m[2]), soft=float(m[4]), hard=float(m[5]), exceeded=bool(m[3])),
-                files=Quota(line=n, used=float(m[6]), soft=float(m[8]), hard=float(m[9]), exceeded=bool(m[7])),
+                mount=where,
+                blocks=Quota(line=n, used=used, soft=soft, hard=hard, exceeded=bool(m[3])),
+                files=Quota(line=n, used=files, soft=files_soft, hard=files_hard, exceeded=bool(m[7])),
+                odd=untold,
             )
     return raw.unparsable("no quota row")

@@ -47,11 +47,16 @@ class Layout(Model):
     default: bool = False
 
     def at(self, size_bytes: float) -> Component:
-        """The component that holds the end of a file of this size; the last one where extents are not told."""
-        for component in self.components:
-            if component.end is not None and size_bytes <= component.end:
-                return component
-        return self.components[-1]
+        """The component that holds the end of a file of this size; the last one where extents are not told.
+
+        Of several mirrors the narrowest: which of them a write goes to is not told.
+        """
+        ends: list[Component] = []
+        for mirror in dict.fromkeys(c.mirror for c in self.components):
+            own = [c for c in self.components if c.mirror == mirror]
+            ends.append(next((c for c in own if c.end is not None and size_bytes <= c.end), own[-1]))
+        told = [c for c in ends if c.stripe_count is not None and c.stripe_count >= 0]
+        return min(told, key=lambda c: c.stripe_count or 0) if told else ends[0]
 
 
 class Layouts(Facts):
@@ -65,6 +70,7 @@ _FIELD = re.compile(r"^\s*(?:lmm_|lcme_)?([a-z_.]+):\s*(.*)$")
 _OBJECT = re.compile(r"l_ost_idx:\s*(\d+)")
 _TABLE = re.compile(r"^\s*(\d+)\s+(\d+)\s+0x[0-9a-f]+\s+\S+\s*\*?\s*$", re.I)
 _HEADING = re.compile(r"^\s*obdidx\s+objid", re.I)
+_SECTION = re.compile(r"^(?:component\d+|sub_layout|composite_header|components):$")
 _NONE = re.compile(r"has no stripe info", re.I)
 _KNOWN = frozenset(
     {
@@ -103,7 +109,7 @@ def parse_lfs_getstripe(raw: Raw) -> Outcome:
 
     for n, line in raw.numbered():
         text = line.strip()
-        if _NONE.search(text):
+        if _NONE.search(text) or _SECTION.match(text):
             continue
         if text.startswith(("stripe_count:", "stripe_size:")):
             values = dict(_DEFAULT.findall(text))
@@ -125,6 +131,8 @@ def parse_lfs_getstripe(raw: Raw) -> Outcome:
                 parts.append(Component(line=n))
             if name in ("stripe_count", "stripe_size", "pattern", "stripe_offset", "pool"):
                 set_(n, **_numbers({name: value}, n))
+            elif name in ("lcm_entry_count", "entry_count") and found and "components" not in found[-1]:
+                found[-1]["entries"] = integer(value)
             elif name == "mirror_id":
                 set_(n, mirror=integer(value))
             elif name == "flags":
@@ -146,7 +154,11 @@ def parse_lfs_getstripe(raw: Raw) -> Outcome:
         layouts.append(Layout(line=entry["line"], path=entry["path"], components=components, default=entry["default"]))
     if not any(c.stripe_count is not None for x in layouts for c in x.components):
         return raw.unparsable("no stripe count")
-    if not raw.complete and not layouts[-1].default:
+    short = any(int(str(e.get("entries") or 0)) > len(x.components) for e, x in zip(found, layouts, strict=True))
+    fewer = any(c.osts and len(c.osts) < (c.stripe_count or 0) for x in layouts for c in x.components)
+    if short or fewer:
+        odd.append(OddLine(line=len(raw.lines), text="fewer components or objects than told: maybe cut off"))
+    elif not raw.complete and not layouts[-1].default:
         odd.append(raw.odd(len(raw.lines)))
     return Layouts(layouts=tuple(layouts), odd=tuple(odd))
 

@@ -16,7 +16,7 @@ from checks.tools.formats import log_lines
 Kind = Literal["evicted", "lost", "restored", "waiting", "timeout", "error", "checksum"]
 
 _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    ("evicted", re.compile(r"was evicted by|evicting client|This client was evicted", re.I)),
+    ("evicted", re.compile(r"was evicted by|evicting (?:client|\S+ at admin)", re.I)),
     ("lost", re.compile(r"Connection to .* was lost|lost connection to", re.I)),
     ("restored", re.compile(r"Connection restored to|recovered", re.I)),
     ("waiting", re.compile(r"operations using this service will wait", re.I)),

@@ -6,19 +6,14 @@ import ipaddress
 from collections.abc import Iterator
 
 from checks.findings import Status
-from checks.inventory import Cluster
 from checks.judgement import Judgement, ok, skipped
 from checks.rules import Read, rule
 from checks.rules.network.ports import Rails
+from checks.rules.storage.common import shared
 from checks.tools.disks import Mounts
 from checks.tools.iproute import Routes
 from checks.tools.lnet import Lnet
 from checks.view import Reading, View, observed
-
-
-def _shared(cluster: Cluster) -> str | None:
-    kind = cluster.spec.storage.kind
-    return f"the storage here is {kind}" if kind in ("local", "object") else None
 
 
 @rule(
@@ -28,7 +23,7 @@ def _shared(cluster: Cluster) -> str | None:
     scope="node",
     reads=(Read("lnet", optional=True), Read("findmnt", optional=True), Read("ip-route", optional=True)),
     faults=("net-storage-on-rail",),
-    applies=_shared,
+    applies=shared,
 )
 def storage_path(view: View) -> Iterator[Judgement]:
     """The interface Lustre or NFS uses, against the rails."""
@@ -87,15 +82,15 @@ def _route(server: str, routes: Reading[Routes]) -> tuple[str, int] | None:
 
 def _judged(r: Reading[Lnet] | Reading[Routes], used: dict[str, int], compute: set[str]) -> Judgement:
     value = (observed("storage interface", ", ".join(sorted(used)), "", r.node),)
-    shared = sorted(set(used) & compute)
-    if shared:
+    common = sorted(set(used) & compute)
+    if common:
         return Judgement(
             Status.CRITICAL,
             "storage traffic runs on a compute rail",
             nodes=(r.node,),
-            entities=tuple(f"{r.node}:{name}" for name in shared),
+            entities=tuple(f"{r.node}:{name}" for name in common),
             observed=value,
-            evidence=tuple(r.quote(used[name]) for name in shared),
+            evidence=tuple(r.quote(used[name]) for name in common),
             faults=("net-storage-on-rail",),
         )
     return ok("storage has its own interface", r.node, observed=value, evidence=(r.quote(min(used.values())),))

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from checks.findings import Evidence, Status
 from checks.judgement import Judgement, ok, skipped
 from checks.rules import Read, rule
-from checks.rules.storage.common import only, servers_known
+from checks.rules.storage.common import only, servers_known, shared
 from checks.tools.disks import Df, Mounts
 from checks.tools.lnet import Lnet
 from checks.tools.lustre_log import LustreLog
@@ -48,6 +48,7 @@ def lnet(view: View) -> Iterator[Judgement]:
         tcp = not any(n.net.startswith("o2ib") for n in r.facts.nids)
         down = [n for n in r.facts.nids if n.status and n.status != "up"]
         ill = [n for n in r.facts.nids if n.health is not None and n.health < 1000]
+        untold = [n for n in r.facts.nids if n.status is None or not n.interfaces]
         nets = ", ".join(sorted({f"{n.net} on {' '.join(n.interfaces) or '?'}" for n in r.facts.nids}))
         value = (observed("LNet", nets, "", r.node),)
         first = r.facts.nids[0]
@@ -59,6 +60,9 @@ def lnet(view: View) -> Iterator[Judgement]:
             words = "an LNet interface is down"
         elif ill:
             words = "an LNet interface has lost health"
+        elif untold:
+            yield r.unknown("the state or the interface of an LNet network is not told")
+            continue
         else:
             yield ok("Lustre uses its own network", r.node, observed=value, evidence=(r.quote(first.line),))
             continue
@@ -190,6 +194,7 @@ def _recent(at: datetime | None, r: Reading[LustreLog]) -> bool:
     scope="node",
     reads=("findmnt",),
     faults=("st-mount-missing",),
+    applies=shared,
 )
 def mounts(view: View) -> Iterator[Judgement]:
     """The mount of the cluster file, else what most nodes have."""

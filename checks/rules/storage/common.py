@@ -22,6 +22,12 @@ def only(*kinds: str) -> Callable[[Cluster], str | None]:
     return reason
 
 
+def shared(cluster: Cluster) -> str | None:
+    """Why a check of a mounted, shared file system makes no sense here."""
+    kind = cluster.spec.storage.kind
+    return f"the storage here is {kind}" if kind in ("local", "object") else None
+
+
 def servers_known(cluster: Cluster) -> str | None:
     """Why nothing can be asked of storage servers."""
     if other := only("lustre")(cluster):

@@ -60,6 +60,7 @@ def _repeats(view: View, w: Window[MountStats]) -> Iterator[Judgement]:
     for m in w.after.mounts:
         old: NfsMount | None = before.get(m.target)
         if old is None:
+            yield w.last.unknown("a mount was not there in the first round")
             continue
         ops, repeats = m.operations - old.operations, m.retransmissions - old.retransmissions
         if ops < 0:
@@ -98,7 +99,10 @@ def gpfs(view: View) -> Iterator[Judgement]:
         if r.facts is None:
             yield ok("nobody waits", r.node) if r.empty else r.unknown()
             continue
-        worst = max(r.facts.waiters, key=lambda x: x.seconds)
+        worst = max(r.facts.waiters, key=lambda x: x.seconds, default=None)
+        if worst is None:
+            yield r.unknown("no waiter tells its time")
+            continue
         value = (observed("longest wait", round(worst.seconds, 1), "s", r.node),)
         if worst.seconds > view.limit("gpfs-waiter", "look"):
             bad = worst.seconds > view.limit("gpfs-waiter", "fault")

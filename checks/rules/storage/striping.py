@@ -17,8 +17,6 @@ OST_GB_PER_S = 1.0
 """Write speed assumed of one OST; shown with the result, since no command tells it."""
 BIG_GB = 10.0
 SMALL_GB = 0.001
-AIM_S = 4.0
-"""A save this short hides behind any checkpoint interval; the stripe count recommended aims at it."""
 
 
 @rule(
@@ -48,7 +46,7 @@ def striping(view: View) -> Iterator[Judgement]:
     directories = each_param(view, "lfs-getstripe", Layouts, directory)
     if df.facts is None:
         yield df.unknown()
-    files = [r for r in each_param(view, "lfs-getstripe-file", Layouts) if r.facts is not None]
+    files = [r for r in each_param(view, "lfs-getstripe-file", Layouts) if r.output is not None]
     wide = sum(_wide(r, df, size_gb) for r in directories if r.facts is not None)
     for r in (*directories, *files):
         if r.facts is None:
@@ -60,8 +58,7 @@ def striping(view: View) -> Iterator[Judgement]:
                 yield r.unknown("the size of a checkpoint is not known (storage.checkpoint_file_gb)")
             elif df.facts is not None:
                 component = layout.at(size_gb * 1e9)
-                others_wide = r.command == "lfs-getstripe" and wide > 0
-                yield _judged(view, r, path, component, size_gb, df, one_dir=others_wide)
+                yield _judged(view, r, path, component, size_gb, df, one_dir=wide > 0)
 
 
 def _osts(df: Reading[LustreDf]) -> int:
@@ -69,10 +66,10 @@ def _osts(df: Reading[LustreDf]) -> int:
 
 
 def _count(component: Component, osts: int) -> int | None:
-    """OSTs a component really uses: -1 means all, 0 the file system's default of one."""
+    """OSTs a component really uses: -1 means all; 0 stays 0, whatever the file system's default is."""
     if component.stripe_count is None:
         return None
-    return osts if component.stripe_count < 0 else max(1, component.stripe_count)
+    return osts if component.stripe_count < 0 else component.stripe_count
 
 
 def _wide(r: Reading[Layouts], df: Reading[LustreDf], size_gb: float | None) -> bool:
@@ -82,9 +79,9 @@ def _wide(r: Reading[Layouts], df: Reading[LustreDf], size_gb: float | None) -> 
     return count is not None and count >= min(8, _osts(df))
 
 
-def recommended(size_gb: float, osts: int, *, least: int = 8, most: int = 160) -> int:
-    """Stripe count for a file of this size: a power of two, at least `least`, a save of about `AIM_S` seconds."""
-    wanted = max(least, math.ceil(size_gb / (OST_GB_PER_S * AIM_S)))
+def recommended(size_gb: float, osts: int, *, budget_s: float, least: int = 8, most: int = 160) -> int:
+    """Stripe count for a file of this size: a power of two, at least `least`, a save within `budget_s` seconds."""
+    wanted = max(least, math.ceil(size_gb / (OST_GB_PER_S * budget_s)))
     power = 1 << (wanted - 1).bit_length()
     limit = min(osts, most)
     return power if power <= limit else limit
@@ -98,8 +95,12 @@ def _judged(
     line = c.stripe_count_line or c.line
     if count is None or osts == 0:
         return r.unknown("the stripe count or the number of OSTs is not told")
+    if count == 0:
+        return r.unknown("the directory has the file system's default layout, which is not told")
     least = int(view.limit("stripe-large-many", "min"))
-    better = recommended(size_gb, osts, least=least, most=int(view.limit("stripe-max", "plain")))
+    budget_s = view.limit("ckpt-stall", "budget")
+    most = int(view.limit("stripe-max", "plain"))
+    better = recommended(size_gb, osts, budget_s=budget_s, least=least, most=most)
     stall, after = size_gb / (count * OST_GB_PER_S), size_gb / (better * OST_GB_PER_S)
     values = (
         observed("stripe_count", count),
@@ -107,6 +108,17 @@ def _judged(
         observed("file size", size_gb, "GB"),
         observed("stall_s", round(stall, 1), "s"),
     )
+    if size_gb >= BIG_GB and count < min(least, osts) and one_dir and r.command == "lfs-getstripe-file":
+        return Judgement(
+            Status.WARN,
+            f"an existing file lies on {count} of {osts} OSTs, while new files of the directory get enough",
+            entities=(path,),
+            observed=(*values, *_gain(better, stall, after)),
+            threshold=view.against("stripe-large-many", "min"),
+            evidence=(r.quote(line),),
+            faults=("st-default-striping",),
+            certainty="hypothesis",
+        )
     if size_gb >= BIG_GB and count < min(least, osts):
         return Judgement(
             Status.CRITICAL,
@@ -115,7 +127,7 @@ def _judged(
             entities=(path,),
             observed=(*values, *_gain(better, stall, after)),
             threshold=view.against("stripe-large-many", "min"),
-            evidence=(r.quote(line), df.quote(1)),
+            evidence=(r.quote(line), df.quote(df.known.of("OST")[-1].line)),
             faults=("st-stripe-one-dir",) if one_dir else ("st-default-striping",),
         )
     if size_gb <= SMALL_GB and count > int(view.limit("stripe-small")):

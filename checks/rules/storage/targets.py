@@ -16,6 +16,12 @@ from checks.view import Reading, View, observed
 
 SLOW_MS = 512
 SLOW_SHARE = 0.05
+FLAGS = {
+    "D": "a target is degraded: its disks are being rebuilt",
+    "R": "a target is read-only",
+    "N": "a target takes no new objects",
+}
+"""Letters of `lfs df` that say more than the space does."""
 
 
 @rule(
@@ -158,7 +164,7 @@ def quota(view: View) -> Iterator[Judgement]:
     why="Operations on a target that does not answer wait for ever; one lost OST freezes each file with objects on it.",
     scope="entity",
     reads=("lctl-import", Read("lfs-df", optional=True)),
-    faults=("st-ost-down",),
+    faults=("st-ost-down", "st-oss-slow"),
     applies=only("lustre"),
 )
 def targets(view: View) -> Iterator[Judgement]:
@@ -170,6 +176,8 @@ def targets(view: View) -> Iterator[Judgement]:
             yield r.unknown()
             continue
         bad = [i for i in r.facts.imports if i.state.upper() not in ("FULL", "IDLE")]
+        known = {i.target for i in r.facts.imports}
+        listed = {t.name for t in df.facts.targets} if df.facts else set()
         for i in bad:
             yield Judgement(
                 Status.CRITICAL,
@@ -180,7 +188,9 @@ def targets(view: View) -> Iterator[Judgement]:
                 evidence=(r.quote(i.line),),
                 faults=("st-ost-down",),
             )
-        if not bad:
+        if known & listed and listed - known:
+            yield r.unknown("lfs df lists targets that have no import here")
+        elif not bad:
             count = (observed("targets", len(r.facts.imports), "", r.node),)
             yield ok("all targets connected", r.node, observed=count, evidence=(r.quote(r.facts.imports[0].line),))
     for t in gone:
@@ -191,6 +201,16 @@ def targets(view: View) -> Iterator[Judgement]:
             evidence=(df.quote(t.line),),
             faults=("st-ost-down",),
         )
+    for t in df.facts.targets if df.facts else ():
+        if words := next((w for flag, w in FLAGS.items() if flag in t.flags), None):
+            yield Judgement(
+                Status.WARN,
+                words,
+                entities=(t.name,),
+                evidence=(df.quote(t.line),),
+                faults=("st-oss-slow",) if "D" in t.flags else (),
+                certainty="hypothesis",
+            )
 
 
 @rule(
@@ -233,5 +253,7 @@ def ost_speed(view: View) -> Iterator[Judgement]:
             )
         if not own:
             yield r.unknown("no I/O times are told")
+        elif len(shares) < 2 and max(own.values()) > SLOW_SHARE:
+            yield r.unknown("an OST has many slow I/Os, and there is no other to compare it with")
         elif not slow:
             yield ok("no OST is slower than its peers", r.node, evidence=(r.quote(1),))
