@@ -198,7 +198,8 @@ def parse_job_log(raw: Raw) -> Outcome:
             begun = None
         elif _SAVE_BEGIN.search(text):
             begun = (n, _at(text), _index(text))
-    telling = [x.line for x in (*nets, *errors, *steps, *saves, *shares)] + list(versions.values())
+    told = [*(x.line for x in nets), *(x.line for x in errors), *(x.line for x in steps), *(x.line for x in saves)]
+    telling = [*told, *(x.line for x in shares), *versions.values()]
     first = min(telling, default=0)
     if not first and not marks:
         return raw.unparsable("neither NCCL nor a trainer that is known wrote this")
