@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import threading
@@ -134,7 +135,8 @@ def test_nothing_outside_the_catalogues_rules_can_be_built() -> None:
 
 
 def test_when_the_connection_closes_nothing_stays_behind() -> None:
-    body = script.build([Request(command("sleep 4711", timeout_s=60))], script.delimiter())
+    sleep = f"sleep {os.getpid()}.4711"
+    body = script.build([Request(command(sleep, timeout_s=60))], script.delimiter())
     with subprocess.Popen(
         ["sh", "-s"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     ) as process:
@@ -147,9 +149,9 @@ def test_when_the_connection_closes_nothing_stays_behind() -> None:
         process.stdin.close()
         process.wait(10)
     deadline = time.monotonic() + 5
-    while alive("sleep 4711") and time.monotonic() < deadline:
+    while alive(sleep) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert not alive("sleep 4711")
+    assert not alive(sleep)
 
 
 def alive(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import threading
 import time
@@ -79,18 +80,19 @@ def test_a_node_behind_a_bastion_is_reached_through_it(fleet: Fleet) -> None:
 
 def test_closing_ends_what_runs_on_the_node(fleet: Fleet) -> None:
     connection = connect(fleet, "gpu1")
-    asking = threading.Thread(target=lambda: ask(connection, "sleep 8123", timeout_s=60))
+    sleep = f"sleep {os.getpid()}.8123"
+    asking = threading.Thread(target=lambda: ask(connection, sleep, timeout_s=60))
     asking.start()
     deadline = time.monotonic() + 5
-    while not alive("sleep 8123") and time.monotonic() < deadline:
+    while not alive(sleep) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert alive("sleep 8123")
+    assert alive(sleep)
     connection.close()
     asking.join(5)
     assert not asking.is_alive()
-    while alive("sleep 8123") and time.monotonic() < deadline + 5:
+    while alive(sleep) and time.monotonic() < deadline + 5:
         time.sleep(0.02)
-    assert not alive("sleep 8123")
+    assert not alive(sleep)
 
 
 def test_a_forced_command_gives_no_frames_and_no_answer(fleet: Fleet) -> None:
