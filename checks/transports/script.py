@@ -73,7 +73,10 @@ def build(requests: Sequence[Request], mark: str, *, cap: int = COMMAND_BYTES) -
         f"PATH={PATH}:$PATH; export PATH",
         "LC_ALL=C LANG=C TERM=dumb SLURM_TIME_FORMAT=%s; export LC_ALL LANG TERM SLURM_TIME_FORMAT",
         "unset HISTFILE; exec 4>&1 5<&0",
-        "( cat <&5 >/dev/null 2>&1; pkill -KILL -s $$ || kill -KILL 0 ) >/dev/null 2>&1 4>&- &",
+        # in a session of its own, so that it outlives what it ends and catches a process that was just starting
+        "X=; command -v setsid >/dev/null 2>&1 && X=setsid",
+        "$X sh -c 'cat >/dev/null; for i in 1 2 3 4 5; do pkill -KILL -s '$$' || break; sleep 0.1; done'"
+        " <&5 >/dev/null 2>&1 4>&- &",
         "W=$!",
         "B=-; [ -r /proc/sys/kernel/random/boot_id ] && read B < /proc/sys/kernel/random/boot_id",
         "N=; command -v nice >/dev/null 2>&1 && N='nice -n 5'",
@@ -100,7 +103,11 @@ def build(requests: Sequence[Request], mark: str, *, cap: int = COMMAND_BYTES) -
             asking.append(f'case "$S" in 124|137) {flag}=1;; esac')
             asking = [f'if [ -z "${flag}" ]; then', *asking, "fi"]
         lines += asking
-    lines += [f"printf '%s Z\\n' '{mark}'", "exec 4>&- 5<&-; kill $W 2>/dev/null; exit 0", "}"]
+    lines += [
+        f"printf '%s Z\\n' '{mark}'",
+        "exec 4>&- 5<&-; kill -KILL -$W 2>/dev/null || kill $W 2>/dev/null; exit 0",
+        "}",
+    ]
     return ("\n".join(lines) + "\n").encode()
 
 
