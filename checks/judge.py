@@ -45,7 +45,9 @@ def _doubted(judgements: list[Judgement], view: View) -> Iterable[Judgement]:
         yield from judgements
         return
     for j in judgements:
-        doubtful = [n for n in j.nodes if n in doubts] if j.status == Status.OK else []
+        # what is said of the whole cluster rests on the nodes it quotes
+        named = j.nodes or tuple(dict.fromkeys(e.node for e in j.evidence))
+        doubtful = [n for n in named if n in doubts] if j.status == Status.OK else []
         if not doubtful:
             yield j
             continue

@@ -226,7 +226,7 @@ def ost_speed(view: View) -> Iterator[Judgement]:
     """Share of slow I/Os per OST against the median of all."""
     found = view.read("oss-brw", BrwStats, roles=("storage-server",))
     shares = {
-        (r, t.target): share
+        (r.node, t.target): share
         for r in found
         if r.facts is not None
         for t in r.facts.targets
@@ -237,7 +237,7 @@ def ost_speed(view: View) -> Iterator[Judgement]:
         if r.facts is None:
             yield r.unknown()
             continue
-        own = {t.target: shares[(r, t.target)] for t in r.facts.targets if (r, t.target) in shares}
+        own = {t.target: shares[(r.node, t.target)] for t in r.facts.targets if (r.node, t.target) in shares}
         slow = {name: share for name, share in own.items() if share > SLOW_SHARE and share > 5 * usual}
         for name, share in slow.items():
             line = next(t.line for t in r.facts.targets if t.target == name)
