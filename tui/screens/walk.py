@@ -66,6 +66,10 @@ class WalkScreen(RackScreen):
         self.query_one("#detail-scroll").can_focus = False
         self.advance()
 
+    def on_unmount(self) -> None:
+        """Gives the journal back, so that another window can go on with it."""
+        self.session.close()
+
     # showing
 
     def advance(self) -> None:
