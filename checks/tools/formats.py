@@ -32,17 +32,21 @@ def number(text: str) -> float | None:
     return float(found.group(0).replace(",", "")) if found else None
 
 
+_HEXADECIMAL = re.compile(r"^0[xX][0-9A-Fa-f]+\b")
+
+
 def integer(text: str) -> int | None:
     """As `number`, for whole numbers; decimal, or hexadecimal with 0x."""
     text = text.strip()
-    if hexadecimal := re.match(r"^0[xX][0-9A-Fa-f]+\b", text):
+    if text.isascii() and text.isdigit():
+        return int(text)
+    if hexadecimal := _HEXADECIMAL.match(text):
         return int(hexadecimal.group(0), 16)
     found = _NUMBER.match(text)
     if not found:
         return None
-    value = float(found.group(0).replace(",", ""))
     digits = found.group(0).replace(",", "")
-    return int(digits) if re.fullmatch(r"[+-]?\d+", digits) else int(value)
+    return int(digits) if digits.lstrip("+-").isdigit() else int(float(digits))
 
 
 @dataclass(frozen=True, slots=True)

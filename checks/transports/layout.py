@@ -51,6 +51,15 @@ class Folder:
         return {key: frozenset(ends) for key, ends in found.items()}
 
     @cached_property
+    def by_command(self) -> Mapping[str, tuple[tuple[FileKey, tuple[str, ...]], ...]]:
+        """Files with their parameter values, by command."""
+        found: dict[str, list[tuple[FileKey, tuple[str, ...]]]] = {}
+        for key in self.files:
+            command, values = split_stem(key.stem)
+            found.setdefault(command, []).append((key, values))
+        return {command: tuple(keys) for command, keys in found.items()}
+
+    @cached_property
     def names(self) -> frozenset[str]:
         """Names of the regular files; links are left out, a recording may come from a stranger."""
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -34,6 +34,8 @@ class Replay:
         self._overlays = [self._overlay(path) for path in reversed(overlays)]
         self._attachments = [p for p in (attachments, *(o / "attachments" for o in overlays)) if p and p.is_dir()]
         self._bytes: dict[Path, bytes] = {}
+        self._keys: dict[tuple[str, tuple[str, ...], int], FileKey] = {}
+        self._loaded: dict[tuple[int, FileKey], tuple[bytes, bytes, int, datetime | None]] = {}
         self.extra_attachments: list[tuple[str, str, bytes]] = []
 
     def _overlay(self, path: Path) -> dict[int, Round]:
@@ -56,17 +58,24 @@ class Replay:
 
     def get(self, node: str, command: str, params: tuple[str, ...], round: int, sample: int) -> Output | NotAvailable:
         """One output as recorded, or why there is none."""
-        entry = catalogue.table().get(command)
-        stem = entry.stem(params) if entry and len(params) == len(entry.params) else command
-        key = FileKey(stem, sample)
+        what = (command, params, round)
+        key = self._key(command, params, sample)
         for overlay in self._overlays:
             if (layer := overlay.get(round)) is not None:
-                found = self._in(layer, node, key, (command, params, round))
+                found = self._in(layer, node, key, what)
                 if found is not None:
                     return found
         base = self._base.get(round)
-        found = self._in(base, node, key, (command, params, round)) if base else None
+        found = self._in(base, node, key, what) if base else None
         return found or NOT_RECORDED
+
+    def _key(self, command: str, params: tuple[str, ...], sample: int) -> FileKey:
+        key = self._keys.get((command, params, sample))
+        if key is None:
+            entry = catalogue.table().get(command)
+            stem = entry.stem(params) if entry and len(params) == len(entry.params) else command
+            key = self._keys[(command, params, sample)] = FileKey(stem, sample)
+        return key
 
     def _in(
         self, layer: Round, node: str, key: FileKey, what: tuple[str, tuple[str, ...], int]
@@ -91,26 +100,20 @@ class Replay:
         ends: frozenset[str],
         what: tuple[str, tuple[str, ...], int],
     ) -> Output:
-        name = key.stem if key.sample == 1 else f"{key.stem}~{key.sample}"
-        file = folder.path / f"{name}.txt"
-        if "txt" not in ends and key.sample == 1 and not file.exists():
-            stdout = b""
-        else:
-            stdout = self._read(file) if "txt" in ends else b""
-        stderr = self._read(folder.path / f"{name}.stderr") if "stderr" in ends else b""
-        status = self._status(folder.path / f"{name}.status") if "status" in ends else 0
         command, params, round_number = what
-        return Output(
-            node=node,
-            command=command,
-            params=params,
-            round=round_number,
-            stdout=stdout,
-            stderr=stderr,
-            status=status,
-            sample=key.sample,
-            read_at=self._when(layer, round_number, file),
-        )
+        # nodes that share a folder share what lies in it
+        loaded = self._loaded.get((id(folder), key))
+        if loaded is None:
+            name = key.stem if key.sample == 1 else f"{key.stem}~{key.sample}"
+            file = folder.path / f"{name}.txt"
+            loaded = self._loaded[(id(folder), key)] = (
+                self._read(file) if "txt" in ends else b"",
+                self._read(folder.path / f"{name}.stderr") if "stderr" in ends else b"",
+                self._status(folder.path / f"{name}.status") if "status" in ends else 0,
+                self._when(layer, round_number, file),
+            )
+        stdout, stderr, status, read_at = loaded
+        return Output(node, command, params, round_number, stdout, stderr, status, key.sample, read_at)
 
     def _when(self, layer: Round, round_number: int, file: Path) -> datetime | None:
         return layer.read_at(file) or self.taken_at(round_number)
@@ -141,29 +144,17 @@ class Replay:
 
     def params(self, node: str, command: str) -> Sequence[tuple[str, ...]]:
         """Parameter values recorded for a command on a node, in name order."""
-        found = {
-            values
-            for layer in self._layers()
-            for folder in layer.of_node(node)
-            for key in folder.files
-            if key.stem.startswith(command)
-            for name, values in [layout.split_stem(key.stem)]
-            if name == command and values
-        }
-        return sorted(found)
+        return sorted({values for _, values in self._recorded(node, command) if values})
 
     def samples(self, node: str, command: str, params: tuple[str, ...], round: int) -> int:
         """How many samples of a command a round holds for the node."""
-        entry = catalogue.table().get(command)
-        stem = entry.stem(params) if entry and len(params) == len(entry.params) else command
-        numbers = {
-            key.sample
-            for layer in self._layers(round)
-            for folder in layer.of_node(node)
-            for key in folder.files
-            if key.stem == stem
-        }
-        return max(numbers, default=0)
+        stem = self._key(command, params, 1).stem
+        return max((key.sample for key, _ in self._recorded(node, command, round) if key.stem == stem), default=0)
+
+    def _recorded(self, node: str, command: str, round: int | None = None) -> Iterator[tuple[FileKey, tuple[str, ...]]]:
+        for layer in self._layers(round):
+            for folder in layer.of_node(node):
+                yield from folder.by_command.get(command, ())
 
     def attachment(self, kind: str) -> Sequence[tuple[str, bytes]]:
         """(label, text) of the attachments of a kind."""
