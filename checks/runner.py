@@ -53,6 +53,9 @@ class Collector(Protocol):
     ) -> None:
         """Asks for what was not asked yet in this round."""
 
+    def unasked(self, wanted: Iterable[Wanted], *, round: int) -> list[Wanted]:
+        """What of it would be asked now: not asked yet in this round, of nodes that answer."""
+
 
 Tell = Callable[[Progress], None]
 Cancelled = Callable[[], bool]
@@ -78,6 +81,7 @@ class Runner:
         self.view = View(cluster, store, only=only)
         self._ahead, self._window_s = tuple(ahead), window_s
         self._found: dict[str, tuple[Finding, ...]] = {}
+        self._first_read = time.monotonic()
 
     def run(
         self, patterns: Iterable[str], *, on_progress: Tell | None = None, cancelled: Cancelled | None = None
@@ -124,20 +128,22 @@ class Runner:
         def on_node(event: NodeEvent) -> None:
             tell(Progress("", 0, len(chosen), node=event))
 
-        start = time.monotonic()
-        for stage in (plan.simple, plan.with_parameters):
-            store.collect(stage(asked, self.view), round=1, on_node=on_node, cancelled=stop)
+        stages = (plan.simple, plan.with_parameters)
+        for stage in stages:
+            wanted = stage(asked, self.view)
+            if any(w.command in twice for w in store.unasked(wanted, round=1)):
+                self._first_read = time.monotonic()
+            store.collect(wanted, round=1, on_node=on_node, cancelled=stop)
             if stop():
                 raise CancelledError
-        if not twice:
+        again = [w for stage in stages for w in stage(asked, self.view) if w.command in twice]
+        if not store.unasked(again, round=2):
             return
-        while (left := start + self._window_s - time.monotonic()) > 0:
+        while (left := self._first_read + self._window_s - time.monotonic()) > 0:
             if stop():
                 raise CancelledError
             tell(Progress("", 0, len(chosen), waiting_s=left))
             time.sleep(min(left, 0.25))
-        for stage in (plan.simple, plan.with_parameters):
-            wanted = [w for w in stage(asked, self.view) if w.command in twice]
-            store.collect(wanted, round=2, on_node=on_node, cancelled=stop)
-            if stop():
-                raise CancelledError
+        store.collect(again, round=2, on_node=on_node, cancelled=stop)
+        if stop():
+            raise CancelledError

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from checks import catalogue
 from checks.inventory import Cluster
 from checks.outputs import NodeEvent, NotAvailable, Output
 from checks.plan import Wanted
-from checks.transports import script, ssh
+from checks.transports import fanout, script, ssh
 from checks.transports.knownhosts import KnownHosts
 from checks.transports.recorder import Recorder
 from checks.transports.script import Answers, Request
@@ -111,35 +110,57 @@ class Live:
         """Asks every node for what it has not been asked in this round; returns when all have answered or failed."""
         self._times.setdefault(round, datetime.now(UTC))
         todo: dict[str, list[Wanted]] = {}
-        for w in wanted:
-            key = (w.node, w.command, w.params, round, w.sample)
-            if key not in self._asked and w.node not in self._failed:
-                self._asked.add(key)
-                todo.setdefault(w.node, []).append(w)
+        for w in self.unasked(wanted, round=round):
+            self._asked.add(_key(w, round))
+            todo.setdefault(w.node, []).append(w)
         if not todo:
             return
         tell = on_node or (lambda event: None)
         stop = threading.Event()
-        with ThreadPoolExecutor(min(self._pool_size, len(todo)), thread_name_prefix="ask") as pool:
-            jobs = [pool.submit(self._ask, node, asked, round, tell, stop) for node, asked in todo.items()]
-            while not all(job.done() for job in jobs):
-                if cancelled and cancelled():
-                    stop.set()
-                    self.close()
-                    break
-                _wait_any(jobs)
-        for job in jobs:
-            job.result()
+
+        def stopped() -> bool:
+            if cancelled and cancelled():
+                stop.set()
+            return stop.is_set()
+
+        def ask(item: tuple[str, list[Wanted]]) -> None:
+            self._ask(*item, round, tell, stop)
+
+        try:
+            ended = fanout.each(ask, todo.items(), threads=self._pool_size, cancelled=stopped)
+        except BaseException:
+            stop.set()
+            self._give_up(todo, round)
+            raise
+        if not ended:
+            self._give_up(todo, round)
+
+    def _give_up(self, todo: Mapping[str, Sequence[Wanted]], round: int) -> None:
+        """Ends what is under way; what did not answer yet counts as not asked."""
+        self._hang_up()
+        with self._lock:
+            self._asked -= {k for w in todo.values() for k in (_key(v, round) for v in w) if k not in self._outputs}
+
+    def unasked(self, wanted: Iterable[Wanted], *, round: int) -> list[Wanted]:
+        """What of it would be asked now: not asked yet in this round, of nodes that answer."""
+        return [w for w in wanted if w.node not in self._failed and _key(w, round) not in self._asked]
 
     def retry(self, nodes: Iterable[str] | None = None) -> None:
-        """Forgets failures, so that the next collection tries these nodes again."""
-        for node in list(self._failed) if nodes is None else nodes:
+        """Forgets failures, so that the next collection asks these nodes again; named ones are asked for all anew."""
+        named = frozenset(self._failed if nodes is None else nodes)
+        for node in named:
             self._failed.pop(node, None)
-            self._asked = {k for k in self._asked if k[0] != node or k in self._outputs}
+        self._hung = {h for h in self._hung if h[0] not in named}
+        if nodes is not None:
+            self._outputs = {k: o for k, o in self._outputs.items() if k[0] not in named}
+        self._asked = {k for k in self._asked if k[0] not in named or k in self._outputs}
 
     def close(self) -> None:
-        """Closes every connection; whatever runs on a node ends with it."""
+        """Closes every connection for good; whatever runs on a node ends with it."""
         self._closed = True
+        self._hang_up()
+
+    def _hang_up(self) -> None:
         with self._lock:
             connections, self._connections = list(self._connections.values()), {}
         for connection in connections:
@@ -159,14 +180,15 @@ class Live:
         try:
             if self.cluster.os_of(node) in ("eos", "nxos", "onyx"):
                 raise SshError("unsupported", "switches of this kind are read from recordings only")
-            self._run(node, self._requests(node, wanted), round)
+            self._run(node, self._requests(node, wanted), round, stop)
         except (SshError, InputError) as error:
             why = error.why if isinstance(error, SshError) else NotAvailable("failed", str(error))
-            if not stop.is_set():
-                self._failed[node] = NotAvailable(why.kind, f"could not be asked: {why.reason}")
             self._drop(node)
+            if stop.is_set():
+                return
+            self._failed[node] = NotAvailable(why.kind, f"could not be asked: {why.reason}")
             event = NodeEvent(node, "failed", why.reason)
-            if self._recorder and not stop.is_set():
+            if self._recorder:
                 self._recorder.node(event, round)
             tell(event)
         else:
@@ -183,14 +205,19 @@ class Live:
             found.append((w, Request(entry, w.params, w.sample, sudo)))
         return found
 
-    def _run(self, node: str, asked: list[tuple[Wanted, Request]], round: int) -> None:
+    def _run(self, node: str, asked: list[tuple[Wanted, Request]], round: int, stop: threading.Event) -> None:
         if not asked:
             return
         connection = self._connected(node)
+        if stop.is_set():
+            self._drop(node)
+            return
         mark = script.delimiter()
         body = script.build([request for _, request in asked], mark)
         limit = min(STEP_S, 5 + sum(request.command.timeout_s for _, request in asked))
         out, err, _ = connection.run(script.START, body, f"{mark} Z\n".encode(), deadline=time.monotonic() + limit)
+        if stop.is_set():
+            return
         answers = script.parse(out, err, mark)
         if not answers.started:
             said = safe_line((answers.before or err).decode("utf-8", "replace").strip(), limit=160)
@@ -287,8 +314,5 @@ class Live:
             found.close()
 
 
-def _wait_any(jobs: Sequence[object]) -> None:
-    from concurrent.futures import FIRST_COMPLETED, Future, wait
-
-    pending = [job for job in jobs if isinstance(job, Future) and not job.done()]
-    wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
+def _key(wanted: Wanted, round: int) -> Key:
+    return (wanted.node, wanted.command, wanted.params, round, wanted.sample)

@@ -22,21 +22,23 @@ KEPT_ENVIRONMENT = ("NCCL_", "TORCH_NCCL_", "CUDA_", "OMP_NUM_THREADS", "UCX_", 
 class Recorder:
     """A cluster folder being written. Every file appears whole or not at all, so a killed recording is a valid one.
 
-    Files are readable by their owner only; secrets are taken out before anything is written.
+    Files are readable by their owner only; secrets are taken out before anything is written. With `go_on` a recording
+    that was cut off is continued: what it holds stays, and new rounds follow the old ones.
     """
 
-    def __init__(self, folder: Path, cluster: Cluster) -> None:
+    def __init__(self, folder: Path, cluster: Cluster, *, go_on: bool = False) -> None:
         self.folder = folder
         self._lock = threading.Lock()
         self._rounds: set[int] = set()
+        self._before = _last_round(folder / "recordings") if go_on else 0
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if any(folder.iterdir()):
+            if any(folder.iterdir()) and not go_on:
                 raise WriteError(f"{folder}: not empty; a recording starts in a new folder")
         except OSError as error:
             raise WriteError(f"{folder}: {error.strerror}") from None
         source = cluster.folder / "cluster.yaml" if cluster.folder else None
-        if source and source.is_file():
+        if source and source.is_file() and not (folder / "cluster.yaml").exists():
             self._file(folder / "cluster.yaml", redact(source.read_text(encoding="utf-8")).encode())
 
     def output(self, output: Output) -> None:
@@ -45,6 +47,8 @@ class Recorder:
         name = entry.stem(output.params) + (f"~{output.sample}" if output.sample > 1 else "")
         round_folder = self._round(output.round)
         node = self._folder(round_folder / output.node)
+        # a node that was asked again and answered is not unreachable any more
+        (node / UNREACHABLE).unlink(missing_ok=True)
         self._file(node / f"{name}.txt", cleaned(output.command, output.stdout))
         if output.status:
             self._file(node / f"{name}.status", f"{output.status}\n".encode())
@@ -63,7 +67,7 @@ class Recorder:
             self._file(node / UNREACHABLE, cleaned("", event.reason.encode() + b"\n"))
 
     def _round(self, number: int) -> Path:
-        folder = self.folder / "recordings" / f"round-{number}"
+        folder = self.folder / "recordings" / f"round-{self._before + number}"
         with self._lock:
             if number not in self._rounds:
                 self._rounds.add(number)
@@ -99,6 +103,11 @@ class Recorder:
                     os.close(handle)
             except OSError as error:
                 raise WriteError(f"{path}: {error.strerror}") from None
+
+
+def _last_round(recordings: Path) -> int:
+    numbers = (p.name.removeprefix("round-") for p in recordings.glob("round-*"))
+    return max((int(n) for n in numbers if n.isdigit()), default=0)
 
 
 def cleaned(command: str, data: bytes) -> bytes:
