@@ -22,6 +22,26 @@ if TYPE_CHECKING:
 SAMPLES = Path(__file__).parent.parent / "sample_clusters"
 
 
+WINDOW_S = 60.0
+"""Between the two readings of a rate on a living cluster."""
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How a living cluster is asked, and where its answers are kept.
+
+    `go_on` continues a recording that was cut off. `passphrase` and `interactive` ask the person at a terminal; without
+    them nothing is ever asked. `window_s` lies between the two readings of a rate.
+    """
+
+    ssh_config: Path | None = None
+    record: Path | None = None
+    go_on: bool = False
+    window_s: float = WINDOW_S
+    passphrase: Callable[[Path], str | None] | None = None
+    interactive: Callable[[str, str, list[tuple[str, bool]]], list[str]] | None = None
+
+
 @dataclass(frozen=True)
 class Opened:
     """A cluster with its recordings, its living nodes, or neither yet."""
@@ -31,6 +51,7 @@ class Opened:
     folder: Path
     overlays: tuple[Path, ...] = ()
     live: Live | None = None
+    asking: Asking | None = None
 
     @property
     def store(self) -> Live | Replay | None:
@@ -41,6 +62,11 @@ class Opened:
     def source(self) -> Literal["live", "replay"]:
         """Which of the two."""
         return "live" if self.live else "replay"
+
+    def close(self) -> None:
+        """Ends the connections to a living cluster."""
+        if self.live is not None:
+            self.live.close()
 
     @property
     def label(self) -> str:
@@ -102,14 +128,8 @@ def open_cluster(name: str, overlays: Sequence[str] = ()) -> Opened:
     return Opened(cluster, replay, folder, laid)
 
 
-def open_live(
-    name: str,
-    *,
-    ssh_config: Path | None = None,
-    ask_passphrase: Callable[[Path], str | None] | None = None,
-    record: Path | None = None,
-) -> Opened:
-    """The living cluster `-c` names; with `record`, whatever its nodes answer is written there.
+def open_live(name: str, asking: Asking | None = None) -> Opened:
+    """The living cluster `-c` names; with `asking.record`, whatever its nodes answer is written there.
 
     Raises:
         UsageError: no such cluster, or one that is known only from a recording.
@@ -121,18 +141,21 @@ def open_live(
     from checks.transports.ssh import Keys
     from checks.transports.sshconfig import SshConfig
 
+    asking = asking or Asking()
     folder = locate(name)
     if not (folder / "cluster.yaml").is_file():
         raise UsageError(f"{name} has no cluster.yaml, so there is nobody to ask; replay it without --live")
     cluster = inventory.read(folder)
-    recorder = Recorder(record, cluster) if record else None
+    recorder = Recorder(asking.record, cluster, go_on=asking.go_on) if asking.record else None
     live = Live(
         cluster,
-        config=SshConfig(cluster.spec.access, user_config=ssh_config),
-        keys=Keys(ask_passphrase),
+        config=SshConfig(cluster.spec.access, user_config=asking.ssh_config),
+        keys=Keys(asking.passphrase),
+        interactive=asking.interactive,
         recorder=recorder,
+        window_s=asking.window_s,
     )
-    return Opened(cluster, None, folder, live=live)
+    return Opened(cluster, None, folder, live=live, asking=asking)
 
 
 def _overlay(folder: Path, name: str) -> Path:

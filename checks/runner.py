@@ -15,9 +15,6 @@ from checks.plan import Wanted
 from checks.rules import Rule
 from checks.view import Store, View
 
-WINDOW_S = 60.0
-"""Between the two readings of a rate on a living cluster."""
-
 
 class CancelledError(Exception):
     """The person asked to stop; what was found before stays valid."""
@@ -41,7 +38,9 @@ class Progress:
 
 @runtime_checkable
 class Collector(Protocol):
-    """A store that has to ask: a living cluster."""
+    """A store that has to ask: a living cluster. `window_s` lies between its two readings of a rate."""
+
+    window_s: float
 
     def collect(
         self,
@@ -75,11 +74,10 @@ class Runner:
         *,
         only: frozenset[str] | None = None,
         ahead: Iterable[str] = (),
-        window_s: float = WINDOW_S,
     ) -> None:
         self.cluster, self.store = cluster, store
         self.view = View(cluster, store, only=only)
-        self._ahead, self._window_s = tuple(ahead), window_s
+        self._ahead = tuple(ahead)
         self._found: dict[str, tuple[Finding, ...]] = {}
         self._first_read = time.monotonic()
 
@@ -139,7 +137,7 @@ class Runner:
         again = [w for stage in stages for w in stage(asked, self.view) if w.command in twice]
         if not store.unasked(again, round=2):
             return
-        while (left := self._first_read + self._window_s - time.monotonic()) > 0:
+        while (left := self._first_read + store.window_s - time.monotonic()) > 0:
             if stop():
                 raise CancelledError
             tell(Progress("", 0, len(chosen), waiting_s=left))

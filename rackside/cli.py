@@ -13,6 +13,8 @@ from rackside import __version__, status
 COMMANDS = {
     "walk": "walk a runbook: from a complaint to the cause, the nodes and the safe next action",
     "check": "run checks without a tree",
+    "record": "collect a living cluster into a folder that replays",
+    "doctor": "can I reach the nodes, log in, use sudo, find the tools, trust the clocks",
     "diff": "compare the facts of two recordings, or of two rounds",
     "list": "clusters, runbooks, checks, commands, faults, thresholds",
     "explain": "what a check, fault, threshold, command or runbook means and where it comes from",
@@ -105,6 +107,30 @@ def cluster_options(parser: argparse.ArgumentParser, *, required: bool = True) -
         metavar="KIND=FILE",
         help="a file a person supplies: job-log, nccl-tests, ib-write-bw, fio, sacct, note (repeatable)",
     )
+    live_options(parser)
+
+
+def live_options(parser: argparse.ArgumentParser, *, always: bool = False) -> None:
+    """`--live` and how living nodes are asked; `always` for commands that do nothing else."""
+    live = parser.add_argument_group("living nodes")
+    if not always:
+        live.add_argument("--live", action="store_true", help="ask the nodes over SSH instead of replaying")
+        live.add_argument("--record", metavar="FOLDER", help="where to keep the answers (default: the state folder)")
+        live.add_argument("--no-record", action="store_true", help="do not keep the answers")
+        live.add_argument(
+            "--interval", type=_seconds, metavar="S", help="seconds between two readings of a rate (default: 60)"
+        )
+    live.add_argument("--ssh-config", metavar="FILE", help="instead of ~/.ssh/config")
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 86_400:
+        raise argparse.ArgumentTypeError(f"`{text}`: seconds from 0 to 86400")
+    return value
 
 
 def format_options(parser: argparse.ArgumentParser, *formats: str) -> None:

@@ -124,6 +124,10 @@ class Walk:
         self._apply(reply)
         self._settle()
 
+    def again(self) -> Walk:
+        """The same walk, nothing told yet."""
+        return Walk(self.books, self.start, answers=self.given, coverage=self._coverage)
+
     @property
     def replies(self) -> tuple[Reply, ...]:
         """What was told so far; the same replies to a new walk lead to the same place."""

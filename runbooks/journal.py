@@ -23,8 +23,8 @@ SCHEMA = "rackside.journal/1"
 MAX_BYTES = 512 * 1024 * 1024
 
 Event: TypeAlias = dict[str, Any]
-EventKind: TypeAlias = Literal["start", "checks", "answer", "seen", "skip", "back", "note", "end"]
-KINDS: tuple[EventKind, ...] = ("start", "checks", "answer", "seen", "skip", "back", "note", "end")
+EventKind: TypeAlias = Literal["start", "checks", "answer", "seen", "skip", "back", "again", "note", "end"]
+KINDS: tuple[EventKind, ...] = ("start", "checks", "answer", "seen", "skip", "back", "again", "note", "end")
 
 
 def read(path: Path) -> list[Event]:

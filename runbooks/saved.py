@@ -6,11 +6,12 @@ import base64
 import contextlib
 import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from checks import clusters
-from checks.clusters import Opened
+from checks.clusters import Asking, Opened
 from checks.findings import Finding
 from common.errors import InputError, UsageError
 from common.redact import redact
@@ -52,8 +53,19 @@ def reference(opened: Opened) -> dict[str, Any]:
     folder = opened.folder.resolve()
     sample = folder.parent == clusters.SAMPLES.resolve()
     overlays = [o.resolve() for o in opened.overlays]
-    extra = opened.replay.extra_attachments if opened.replay else []
+    extra = opened.store.extra_attachments if opened.store else []
+    asking = opened.asking
+    live = (
+        {
+            "ssh_config": str(asking.ssh_config.resolve()) if asking.ssh_config else None,
+            "record": str(asking.record.resolve()) if asking.record else None,
+            "window_s": asking.window_s,
+        }
+        if asking
+        else None
+    )
     return {
+        **({"live": live} if live else {}),
         "folder": folder.name if sample else str(folder),
         "overlays": [o.name if o.parent == folder / "overlays" else str(o) for o in overlays],
         "attachments": [
@@ -68,23 +80,38 @@ def _clean(data: bytes) -> bytes:
     return redact(data.decode("utf-8", "replace")).encode()
 
 
-def reopen(head: Event, journal: Path) -> Opened:
-    """The cluster of a journal, opened again.
+def reopen(head: Event, journal: Path, asking: Asking | None = None) -> Opened:
+    """The cluster of a journal, opened again: replayed, or asked live as `asking` and the journal say.
 
     Raises:
         InputError: it is gone, or damaged.
     """
     try:
-        opened = clusters.open_cluster(head["folder"], head["overlays"])
-        if opened.replay is not None:
+        if live := head.get("live"):
+            opened = clusters.open_live(head["folder"], _asking_again(live, asking or Asking()))
+        else:
+            opened = clusters.open_cluster(head["folder"], head["overlays"])
+        if opened.store is not None:
             for row in head.get("attachments", ()):
                 data = zlib.decompress(base64.b64decode(row["data"]))
-                opened.replay.extra_attachments.append((row["kind"], row["label"], data))
+                opened.store.extra_attachments.append((row["kind"], row["label"], data))
     except UsageError as error:
         raise InputError(f"the cluster of this session is gone: {error}", file=journal, line=1) from None
     except (KeyError, TypeError, ValueError, zlib.error) as error:
         raise InputError(f"the start of the session is damaged: {error}", file=journal, line=1) from None
     return opened
+
+
+def _asking_again(live: Mapping[str, Any], given: Asking) -> Asking:
+    """As before, its recording continued; who is at the terminal now answers."""
+    config, record = live["ssh_config"], live["record"]
+    return replace(
+        given,
+        ssh_config=given.ssh_config or (Path(config) if config else None),
+        record=given.record or (Path(record) if record else None),
+        go_on=not given.record,
+        window_s=float(live["window_s"]),
+    )
 
 
 def books_of(head: Event, file: Path) -> dict[str, Runbook]:

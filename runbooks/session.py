@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from checks.clusters import Opened
+from checks.clusters import Asking, Opened
 from checks.findings import Finding
 from checks.runner import Progress, Runner
 from common.errors import InputError, NothingReachedError, UsageError
@@ -68,7 +68,7 @@ class Session:
             UsageError: no such runbook, or an answer to a question or with a choice it does not have.
             NothingReachedError: the cluster has nothing to replay.
         """
-        if opened.replay is None:
+        if opened.store is None:
             raise NothingReachedError(f"{opened.cluster.name} has no recordings to replay")
         books = loader.books(runbook)
         given = dict(answers or {})
@@ -79,7 +79,7 @@ class Session:
             "runbook": first,
             "books": {name: plain(book) for name, book in books.items()},
             "cluster": opened.label,
-            "source": "replay",
+            "source": opened.source,
             **reference(opened),
             "only": sorted(only) if only is not None else None,
             "answers": given,
@@ -93,15 +93,15 @@ class Session:
         return session
 
     @classmethod
-    def resume(cls, journal: Path) -> Session:
-        """The session a journal holds, ready to go on where it stopped.
+    def resume(cls, journal: Path, asking: Asking | None = None) -> Session:
+        """The session a journal holds, ready to go on where it stopped; a living cluster is asked as `asking` says.
 
         Raises:
             InputError: no journal, damaged, in use, or its cluster is gone.
         """
         file, events = Journal.reopen(journal)
         try:
-            session = _replayed(events, journal, reopen(events[0], journal))
+            session = _replayed(events, journal, reopen(events[0], journal, asking))
         except BaseException:
             file.close()
             raise
@@ -110,7 +110,9 @@ class Session:
         return session
 
     @classmethod
-    def fork(cls, source: Path, step: str, answer: str, *, journal: Path | None = None) -> Session:
+    def fork(
+        cls, source: Path, step: str, answer: str, *, journal: Path | None = None, asking: Asking | None = None
+    ) -> Session:
         """A new session that shares a journal's walk up to a question, and answers that one differently.
 
         Raises:
@@ -127,7 +129,7 @@ class Session:
             asked = [p.step for p in old.walk.path if p.answer is not None]
             raise UsageError(f"the walk never asked `{step}`; {nearest(step, asked)}")
         at = now()
-        opened = reopen(events[0], source)
+        opened = reopen(events[0], source, asking)
         new = cls(old.walk, opened, {**head, "at": at}, only=old._only, journal=_created(journal))
         new._times, new._notes = list(old._times), list(old._notes)
         new._write("start", at, **head, forked_from=source.name)
@@ -151,9 +153,10 @@ class Session:
     def runner(self) -> Runner:
         """Runs checks over the cluster; keeps what it read."""
         if self._runner is None:
-            if self.opened is None or self.opened.replay is None:
+            if self.opened is None or self.opened.store is None:
                 raise NothingReachedError("the cluster of this session is not open")
-            self._runner = Runner(self.opened.cluster, self.opened.replay, only=self._only)
+            ahead = {c: None for book in self.walk.books.values() for step in book.steps for c in step.checks}
+            self._runner = Runner(self.opened.cluster, self.opened.store, only=self._only, ahead=ahead)
         return self._runner
 
     def run_checks(
@@ -198,6 +201,36 @@ class Session:
         self._write("back", now())
         return True
 
+    def ask_again(
+        self,
+        nodes: Iterable[str] | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> None:
+        """Asks a living cluster's nodes anew, those that failed or the ones named, and judges every check of the walk
+        again; answers and skips stay. Blocks; meant for a worker thread.
+
+        Raises:
+            CancelledError: `cancelled()` became true; the walk stays as it was.
+        """
+        if self.opened is None or self.opened.live is None:
+            raise UsageError("only a living cluster can be asked again")
+        self.opened.live.retry(nodes)
+        self.runner.forget()
+        told = dict(zip((self.walk.path[n].step for n in sorted(self.walk.replied)), self.walk.replies, strict=False))
+        walk, replies = self.walk.again(), []
+        while not isinstance(request := walk.request(), Finished) and (reply := told.get(request.step)) is not None:
+            if isinstance(request, RunChecks) and isinstance(reply, ChecksDone):
+                reply = ChecksDone(tuple(self.runner.run(request.checks, on_progress=on_progress, cancelled=cancelled)))
+            walk.reply(reply)
+            replies.append((reply, request.step))
+        self.walk, self._times, self._ended = walk, [], None
+        self._write("again", now())
+        for reply, step in replies:
+            self._times.append(now())
+            self._write(**event_of(reply, step, self._times[-1]))
+        self._maybe_end()
+
     def note(self, text: str, step: str = "") -> None:
         """Keeps a remark, redacted."""
         at = now()
@@ -209,17 +242,18 @@ class Session:
         ask: Ask | None = None,
         *,
         on_step: Callable[[str], None] | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
         cancelled: Callable[[], bool] | None = None,
     ) -> WalkDocument:
         """Walks to the end. Without `ask` every question left open counts as don't know.
 
-        `on_step` hears one line per step.
+        `on_step` hears one line per step, `on_progress` what happens inside of one.
         """
         tell = on_step or (lambda text: None)
         while not isinstance(request := self.walk.request(), Finished):
             if isinstance(request, RunChecks):
                 tell(f"{request.step}: {request.title}")
-                self.run_checks(cancelled=cancelled)
+                self.run_checks(on_progress, cancelled)
             elif isinstance(request, AskOperator):
                 self.answer(ask(request) if ask else DONT_KNOW)
             elif isinstance(request, ShowNote):
@@ -277,7 +311,8 @@ class Session:
         return "" if isinstance(request, Finished) else request.step
 
     def _attached(self, kind: str) -> bool:
-        return self.opened is not None and self.opened.replay is not None and bool(self.opened.replay.attachment(kind))
+        store = self.opened.store if self.opened else None
+        return store is not None and bool(store.attachment(kind))
 
     def _timed_path(self) -> tuple[PathStep, ...]:
         """The path with the time of each reply; steps nobody was asked for take the time of the one before."""
@@ -308,23 +343,25 @@ def _replayed(events: list[Event], file: Path, opened: Opened | None, *, until: 
     walk = Walk(books, head["runbook"], answers=head.get("answers") or {})
     session = Session(walk, opened, head, only=only, journal=None)
     for number, event in enumerate(events[1:], 2):
-        request = walk.request()
+        request = session.walk.request()
         if until and isinstance(request, AskOperator) and request.step.split("/")[-1] == until.split("/")[-1]:
             break
         try:
-            _again(session, event)
+            _apply(session, event)
         except (ReplyError, KeyError, TypeError, ValueError) as error:
             message = f"this event does not fit the walk: {error}".splitlines()[0]
             raise InputError(message, file=file, line=number) from None
     return session
 
 
-def _again(session: Session, event: Event) -> None:
+def _apply(session: Session, event: Event) -> None:
     kind = event["event"]
     if kind == "note":
         session._notes.append(Note(at=event["at"], step=event["step"], text=event["text"]))
     elif kind == "end":
         session._ended = event["at"]
+    elif kind == "again":
+        session.walk, session._times, session._ended = session.walk.again(), [], None
     elif kind == "back":
         session.walk.back()
         session._ended = None

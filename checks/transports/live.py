@@ -44,8 +44,11 @@ class Live:
         pool: int = POOL,
         connect_s: float = ssh.CONNECT_S,
         recorder: Recorder | None = None,
+        interactive: ssh.Interactive | None = None,
+        window_s: float = 60.0,
     ) -> None:
-        self.cluster = cluster
+        self.cluster, self.window_s = cluster, window_s
+        self._interactive = interactive
         self._config = config or SshConfig(cluster.spec.access)
         self._keys = keys or Keys()
         self._pool_size, self._connect_s = pool, connect_s
@@ -171,6 +174,11 @@ class Live:
         """Nodes that could not be asked, and why."""
         return dict(self._failed)
 
+    @property
+    def answered(self) -> bool:
+        """Whether any node answered anything."""
+        return bool(self._outputs)
+
     def _ask(
         self, node: str, wanted: list[Wanted], round: int, tell: Callable[[NodeEvent], None], stop: threading.Event
     ) -> None:
@@ -269,7 +277,8 @@ class Live:
             through = self._jump(hop, through)
         known = self._known_hosts(target.known_hosts)
         if through is None:
-            made = ssh.connect(target, known, self._keys, deadline=deadline)
+            alone = self._interactive if len(self.cluster.nodes()) == 1 else None
+            made = ssh.connect(target, known, self._keys, deadline=deadline, interactive=alone)
         else:
             # one server that everybody passes through drops log-ins when too many come at once
             with self._jumps[target.jumps[-1]][0]:
@@ -293,7 +302,13 @@ class Live:
             deadline = time.monotonic() + (target.connect_timeout_s or self._connect_s)
             try:
                 made = ssh.connect(
-                    target, self._known_hosts(target.known_hosts), self._keys, deadline=deadline, through=through
+                    target,
+                    self._known_hosts(target.known_hosts),
+                    self._keys,
+                    deadline=deadline,
+                    through=through,
+                    # a person can answer for the one host everybody passes through, not for a fleet
+                    interactive=self._interactive,
                 )
             except SshError as error:
                 raise SshError(error.why.kind, f"jump host {hop}: {error.why.reason}") from None

@@ -27,6 +27,10 @@ _KEX = ("curve25519-sha256", "curve25519-sha256@libssh.org", "ecdh-sha2-nistp256
 _CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "aes128-ctr")
 
 
+Interactive = Callable[[str, str, list[tuple[str, bool]]], list[str]]
+"""Answers a server's questions: (title, instructions, [(prompt, whether to echo)]) to one answer each."""
+
+
 class SshError(Exception):
     """A node could not be asked; `why` is what its readings carry."""
 
@@ -47,9 +51,13 @@ class Keys:
     def of(self, target: Target) -> Iterator[PKey]:
         """Keys to offer: the agent's first, then identity files, each once."""
         offered: set[bytes] = set()
-        files = [k for f in target.identities or _default_files() if (k := self._file(f)) is not None]
+        agent = self._agent(target.agent)
+        held = {key.asbytes() for key in agent}
+        # no passphrase is asked for a key that the agent holds
+        paths = [f for f in target.identities or _default_files() if _public_blob(f) not in held]
+        files = [k for f in paths if (k := self._file(f)) is not None]
         wanted = {k.asbytes() for k in files} | {_public_blob(f) for f in target.identities}
-        for key in self._agent(target.agent):
+        for key in agent:
             if target.identities_only and key.asbytes() not in wanted:
                 continue
             if key.asbytes() not in offered:
@@ -198,7 +206,7 @@ def connect(
     *,
     deadline: float,
     through: Connection | None = None,
-    interactive: Callable[[str, str, list[tuple[str, bool]]], list[str]] | None = None,
+    interactive: Interactive | None = None,
 ) -> Connection:
     """Logs in to a node, through a jump host's connection where there is one.
 
@@ -229,7 +237,7 @@ def _connect(
     keys: Keys,
     deadline: float,
     through: Connection | None,
-    interactive: Callable[[str, str, list[tuple[str, bool]]], list[str]] | None,
+    interactive: Interactive | None,
 ) -> Connection:
     from paramiko import SSHException, Transport
 
@@ -336,7 +344,7 @@ def _log_in(
     transport: Transport,
     target: Target,
     keys: Keys,
-    interactive: Callable[[str, str, list[tuple[str, bool]]], list[str]] | None,
+    interactive: Interactive | None,
 ) -> None:
     from paramiko import AuthenticationException, BadAuthenticationType, SSHException
 

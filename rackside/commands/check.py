@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from common.errors import UsageError
 from rackside import cli, opening, output, status
+from rackside.progress import narrator, nothing_reached
 
 if TYPE_CHECKING:
     from checks.findings import Finding
@@ -36,10 +37,14 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"no check `{check}`; {nearest(check, (r.id for r in rules.every()))}")
     wanted = [*(f"{layer}.*" for layer in args.layer), *args.check] or [f"{layer}.*" for layer in LAYERS]
     found = opening.opened(args)
-    assert found.replay is not None
-    runner = Runner(found.cluster, found.replay, only=found.cluster.select(args.nodes))
-    findings: list[Finding] = runner.run(wanted)
+    assert found.store is not None
+    runner = Runner(found.cluster, found.store, only=found.cluster.select(args.nodes))
+    try:
+        findings: list[Finding] = runner.run(wanted, on_progress=narrator(found))
+    finally:
+        found.close()
     worst = Status.fold(f.status for f in findings)
     render = findings_text.FORMATS[args.format]
     output.emit(render(found.label, worst, findings, output.colour_wanted(args.color)), args.output)
+    nothing_reached(found)
     return status.OF_STATUS[worst.word]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from common.errors import InputError, UsageError
 from rackside import cli, opening, output, status
+from rackside.progress import narrator, nothing_reached
 
 if TYPE_CHECKING:
     from runbooks.engine import AskOperator
@@ -32,8 +33,13 @@ def run(args: argparse.Namespace) -> int:
     """Walks to the end and gives the verdict's exit status."""
     session = start(args)
     interactive = sys.stdin.isatty() and sys.stderr.isatty()
-    session.drive(ask=_ask if interactive else None, on_step=_narrate)
-    return finish(session, args)
+    assert session.opened is not None
+    try:
+        session.drive(ask=_ask if interactive else None, on_step=output.narrate, on_progress=narrator(session.opened))
+        return finish(session, args)
+    finally:
+        session.close()
+        session.opened.close()
 
 
 def start(args: argparse.Namespace) -> Session:
@@ -45,9 +51,10 @@ def start(args: argparse.Namespace) -> Session:
         if not given:
             raise UsageError("--fork needs --answer STEP=CHOICE for the step that goes another way")
         step, choice = next(iter(given.items()))
-        return Session.fork(Path(args.fork), step, choice, journal=Path(args.journal) if args.journal else None)
+        journal = Path(args.journal) if args.journal else None
+        return Session.fork(Path(args.fork), step, choice, journal=journal, asking=opening.asking(args))
     if args.resume:
-        return Session.resume(Path(args.resume))
+        return Session.resume(Path(args.resume), opening.asking(args))
     if not args.runbook or not args.cluster:
         raise UsageError("name a runbook and a cluster: rackside walk triage -c a800-roce-256")
     found = opening.opened(args)
@@ -90,6 +97,8 @@ def finish(session: Session, args: argparse.Namespace) -> int:
         "html": report.as_html,
     }[args.format]
     output.emit(render(document), args.output)
+    if session.opened is not None:
+        nothing_reached(session.opened)
     return exit_status(document.verdict, [f.status.word for f in document.findings])
 
 
@@ -102,12 +111,11 @@ def exit_status(verdict: str, statuses: list[str]) -> int:
     return status.WARNING if "warn" in statuses or "critical" in statuses else status.HEALTHY
 
 
-def _narrate(text: str) -> None:
-    output.narrate(text)
-
-
 def _ask(request: AskOperator) -> str:
-    """A question on the terminal; anything but a listed choice is asked again, end of input is don't know."""
+    """A question on the terminal: a number, a choice's name, or any text where the question takes it.
+
+    Anything else is asked again; the end of input is don't know.
+    """
     output.narrate("")
     output.narrate(request.text)
     names = [*request.choices]
@@ -122,6 +130,6 @@ def _ask(request: AskOperator) -> str:
         word = line.strip()
         if word.isdigit() and 1 <= int(word) <= len(names):
             return names[int(word) - 1]
-        if word in names:
+        if word in names or (request.free and word):
             return word
         output.narrate(f"one of 1-{len(names)}, or a name: {', '.join(names)}")
