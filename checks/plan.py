@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 
 from checks import catalogue, params
 from checks.inventory import Cluster
 from checks.rules import Rule
+from checks.tools.nvidia_smi import GpuProcesses
+from checks.tools.nvme import NvmeList
 from checks.tools.rdma import RdmaLink, RdmaLinks
+from checks.tools.slurm_job_tables import SlurmJobs
 from checks.view import View
 
 HISTORY = "now-30days"
@@ -26,11 +30,16 @@ class Wanted:
 
 def simple(rules: Iterable[Rule], view: View) -> list[Wanted]:
     """Commands without parameters that the rules read: the first thing asked, since parameters follow from them."""
-    found = [w for w in _all(rules, view) if not catalogue.get(w.command).params]
-    # parameters of network commands follow from which RDMA device is which interface
-    needs = {w.node for w in _all(rules, view) if set(catalogue.get(w.command).params.values()) & _DEVICES}
-    found += [Wanted(node, "rdma-link") for node in sorted(needs) if not view.cluster.os_of(node)]
-    return list(dict.fromkeys(found))
+    found: dict[Wanted, None] = {}
+    for wanted in _all(rules, view):
+        kinds = catalogue.get(wanted.command).params.values()
+        if not kinds:
+            found[wanted] = None
+        for kind in kinds:
+            if (source := DISCOVERED_BY.get(kind)) and not view.cluster.os_of(wanted.node):
+                nodes = view.where(source)[:1] if kind == "user" else [wanted.node]
+                found.update(dict.fromkeys(Wanted(node, source) for node in nodes))
+    return list(found)
 
 
 def with_parameters(rules: Iterable[Rule], view: View) -> list[Wanted]:
@@ -48,7 +57,17 @@ def twice(rules: Iterable[Rule], view: View) -> frozenset[str]:
     return frozenset(found | {"boot"}) if found else frozenset()
 
 
-_DEVICES = frozenset({"interface", "rdma-device"})
+DISCOVERED_BY = {
+    "interface": "rdma-link",
+    "rdma-device": "rdma-link",
+    "block-device": "nvme-list",
+    "pid": "smi-apps",
+    "user": "squeue-run",
+}
+"""The command whose answer says which values a parameter can take on a node."""
+
+MOST_VALUES = 16
+"""Processes, drives or users asked about one by one; a node with more is asked about the first."""
 
 
 def _all(rules: Iterable[Rule], view: View) -> Iterator[Wanted]:
@@ -78,15 +97,14 @@ def _has_boot(cluster: Cluster, node: str) -> bool:
 def _values(command: str, node: str, view: View) -> Iterator[tuple[str, ...]]:
     """The parameter values to ask for; nothing where they cannot be known."""
     entry = catalogue.get(command)
-    kinds = tuple(entry.params.values())
-    if len(kinds) != 1:
-        return
-    for value in _of_kind(kinds[0], next(iter(entry.params)), node, view):
+    given = [_of_kind(kind, name, node, view) for name, kind in entry.params.items()]
+    for values in product(*given) if given else ():
         try:
-            params.check(kinds[0], value)
+            for kind, value in zip(entry.params.values(), values, strict=True):
+                params.check(kind, value)
         except params.ParameterError:
             continue
-        yield (value,)
+        yield values
 
 
 def _of_kind(kind: str, name: str, node: str, view: View) -> Iterable[str]:
@@ -95,7 +113,9 @@ def _of_kind(kind: str, name: str, node: str, view: View) -> Iterable[str]:
         case "sonic-pattern", _:
             return params.SONIC_PATTERNS
         case "path", "dir":
-            return (spec.storage.checkpoint_dir,) if spec.storage.checkpoint_dir else ()
+            return dict.fromkeys((*filter(None, [spec.storage.checkpoint_dir]), *view.paths))
+        case "path", "file":
+            return view.paths
         case "path", "mnt":
             return (spec.storage.mount,) if spec.storage.mount else ()
         case "date", "start":
@@ -109,6 +129,18 @@ def _of_kind(kind: str, name: str, node: str, view: View) -> Iterable[str]:
             return dict.fromkeys(link.netdev for link in links if link.netdev)
         case "rdma-device", _:
             return dict.fromkeys(link.device for link in _links(node, view))
+        case "block-device", _:
+            drives = view.newest("nvme-list", node, NvmeList).facts
+            return [d.device for d in drives.drives][:MOST_VALUES] if drives else ()
+        case "pid", _:
+            running = view.newest("smi-apps", node, GpuProcesses).facts
+            pids = dict.fromkeys(str(p.pid) for p in running.processes if p.pid) if running else {}
+            return list(pids)[:MOST_VALUES]
+        case "user", _:
+            heads = view.where("squeue-run")[:1]
+            jobs = view.newest("squeue-run", heads[0], SlurmJobs).facts if heads else None
+            users = dict.fromkeys(j.user for j in jobs.jobs if j.user) if jobs else {}
+            return list(users)[:MOST_VALUES]
         case _:
             return ()
 

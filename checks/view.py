@@ -169,6 +169,8 @@ class View:
     def __init__(self, cluster: Cluster, store: Store, *, only: frozenset[str] | None = None) -> None:
         self.cluster, self.store, self.only = cluster, store, only
         self._cache = _Cache()
+        self.paths: tuple[str, ...] = ()
+        """Files and directories that the person asks about, beside those of the cluster file."""
         self.touched: dict[tuple[str, str], None] = {}
         """(node, command) pairs the rule at work has looked at."""
 

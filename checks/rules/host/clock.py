@@ -9,6 +9,7 @@ from checks.findings import Certainty, Evidence, Status
 from checks.judgement import Judgement, ok
 from checks.outputs import NotAvailable
 from checks.rules import Read, rule
+from checks.rules.host.common import HOSTS
 from checks.tools.clock import Chrony, Epoch, TimeCtl
 from checks.view import Reading, View, observed
 
@@ -24,16 +25,16 @@ SPREAD = 5
     "lost, and its log lines fall out of order.",
     scope="node",
     reads=(
-        "time-chrony",
-        Read("epoch", optional=True),
-        Read("time-ctl", optional=True),
+        Read("time-chrony", roles=HOSTS),
+        Read("epoch", optional=True, roles=HOSTS),
+        Read("time-ctl", optional=True, roles=HOSTS),
     ),
     thresholds=("clock-skew-warn",),
     faults=("host-clock-skew",),
 )
 def clock(view: View) -> Iterator[Judgement]:
     """What the time service says of its own offset, and what the clocks read side by side."""
-    nodes = view.nodes("gpu-node", "scheduler")
+    nodes = view.nodes(*HOSTS)
     skews = _skews(view, nodes)
     for node in nodes:
         chrony = view.newest("time-chrony", node, Chrony)
@@ -86,7 +87,7 @@ def _by_chrony(view: View, chrony: Reading[Chrony], epoch: tuple[Reading[Epoch],
             faults=("host-clock-skew",),
             certainty="supported",
         )
-    if epoch and skew is not None and _odd(view, _skews(view, view.nodes("gpu-node", "scheduler")), node):
+    if epoch and skew is not None and _odd(view, _skews(view, view.nodes(*HOSTS)), node):
         return _skewed(view, node, skew, (epoch[0].quote(epoch[0].known.line), quote), "supported")
     return ok(
         "the clock is synchronised",

@@ -6,8 +6,12 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from statistics import mean
 
+from checks.inventory import Role
 from checks.tools.nvidia_smi import GpuPerfs
 from checks.view import View
+
+HOSTS: tuple[Role, ...] = ("gpu-node", "scheduler")
+"""Linux machines that every host check of the system itself looks at."""
 
 FRESH = timedelta(days=1)
 """Events of the log older than this explain nothing that happens now, except broken hardware."""

@@ -10,7 +10,7 @@ from checks.findings import Status
 from checks.judgement import Judgement, ok
 from checks.outputs import NotAvailable
 from checks.rules import Read, rule
-from checks.rules.host.common import is_old, stamp
+from checks.rules.host.common import HOSTS, is_old, stamp
 from checks.tools.disks import Df, DfRow, IoStat, MdStat
 from checks.tools.host_log import KernelLog
 from checks.tools.nvme import NvmeList, NvmeSmart
@@ -25,14 +25,14 @@ _SYSTEM = re.compile(r"^/(?:$|var\b|tmp\b|opt$|usr$|home$|run/slurm|spool)")
     title="Is there room on the system's file systems?",
     why="A full root, /var or /tmp stops job starts, logs and the scheduler's own spool.",
     scope="node",
-    reads=("df-local", "df-inodes"),
+    reads=(Read("df-local", roles=HOSTS), "df-inodes"),
     thresholds=("boot-disk",),
     faults=("host-disk-full",),
 )
 def disk_space(view: View) -> Iterator[Judgement]:
     """Blocks on every host, inodes on GPU nodes; images mounted read-only are full by nature."""
     workers = set(view.nodes("gpu-node"))
-    for node in view.nodes("gpu-node", "scheduler"):
+    for node in view.nodes(*HOSTS):
         asked = [view.newest("df-local", node, Df)]
         inodes = view.newest("df-inodes", node, Df)
         if node in workers or inodes.facts is not None:

@@ -10,6 +10,7 @@ from checks.findings import Status
 from checks.judgement import Judgement, ok
 from checks.outputs import NotAvailable
 from checks.rules import Read, rule
+from checks.rules.host.common import HOSTS
 from checks.rules.host.sizing import NOMINAL
 from checks.tools.clock import Boot
 from checks.tools.cpu import Governors
@@ -132,12 +133,12 @@ def governor(view: View) -> Iterator[Judgement]:
     why="A restart ends every job on the node and sets all counters back; an unchanged boot id clears the node when a "
     "scheduler says it was lost.",
     scope="node",
-    reads=(Read("boot", rounds=2),),
+    reads=(Read("boot", rounds=2, roles=HOSTS),),
     faults=("sc-node-rebooted",),
 )
 def restarted(view: View) -> Iterator[Judgement]:
     """Boot ids of all rounds, and how long the node is up beside its peers."""
-    nodes = view.nodes("gpu-node", "scheduler")
+    nodes = view.nodes(*HOSTS)
     readings = {n: [view.at("boot", n, round=k) for k in view.rounds] for n in nodes}
     uptimes = {
         n: boot.uptime_s

@@ -165,7 +165,13 @@ def _sized(view: View, host: _Host) -> Judgement:
     title="Do tasks wait for a processor?",
     why="Pressure above the limit while GPUs are below target means that loaders or daemons do not get enough cores.",
     scope="node",
-    reads=("psi", Read("loadavg", optional=True), Read("smi-perf", samples=5, optional=True)),
+    reads=(
+        "psi",
+        Read("loadavg", optional=True),
+        Read("cpu-info", optional=True),
+        Read("mem-info", optional=True),
+        Read("smi-perf", samples=5, optional=True),
+    ),
     thresholds=("psi-cpu", "util-target"),
 )
 def cpu_pressure(view: View) -> Iterator[Judgement]:

@@ -21,7 +21,12 @@ from checks.view import Reading, View, observed
     title="Does storage traffic keep off the compute rails?",
     why="A checkpoint or a data loader that shares a rail with RDMA fills the lossless class and pauses every job.",
     scope="node",
-    reads=(Read("lnet", optional=True), Read("findmnt", optional=True), Read("ip-route", optional=True)),
+    reads=(
+        Read("lnet", optional=True),
+        Read("findmnt", optional=True),
+        Read("ip-route", optional=True),
+        Read("rdma-link", optional=True),
+    ),
     faults=("net-storage-on-rail",),
     applies=shared,
 )

@@ -247,7 +247,12 @@ def _share(marks: Window[MarkedQueues], counts: Window[Queues], queue: str) -> t
     why="Marks are the switches' way of saying that queues grow. Above a few per cent senders are slowed for good; a "
     "leaf that never marks while its peers do has other thresholds.",
     scope="group",
-    reads=(Read("sw-wred", rounds=2), Read("sw-queue", rounds=2), Read("sw-qos-json", optional=True)),
+    reads=(
+        Read("sw-wred", rounds=2),
+        Read("sw-queue", rounds=2),
+        Read("sw-qos-json", optional=True),
+        Read("sw-version", optional=True),
+    ),
     thresholds=("ecn-mark-ratio-warn", "ecn-mark-ratio-fault", "ecn-mark-peer-ratio"),
     faults=("net-ecn-mark-rate-high", "net-ecn-threshold-mismatch", "net-ecn-not-bound"),
     applies=only_roce,
