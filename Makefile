@@ -1,7 +1,7 @@
 PYTHON ?= .venv/bin/python
 BIN = $(dir $(PYTHON))
 
-.PHONY: check lint types imports test scenarios golden bench demo docs wheel clusters
+.PHONY: check lint types imports test scenarios golden bench demo docs wheel clusters live-demo
 
 check: lint types imports test ## everything CI runs
 
@@ -32,6 +32,9 @@ docs: ## write the generated reference pages
 
 demo: ## write the screenshots of the README from the sample clusters
 	$(PYTHON) docs/screenshots.py
+
+live-demo: ## serve a sample cluster live over real SSH servers on loopback: make live-demo CLUSTER=a800-roce-256
+	$(PYTHON) -m tests.served $(or $(CLUSTER),a800-roce-256) $(OVERLAY)
 
 bench:
 	$(PYTHON) -m bench

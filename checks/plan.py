@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
+from pathlib import PurePosixPath
 
 from checks import catalogue, params
 from checks.inventory import Cluster
@@ -113,9 +114,9 @@ def _of_kind(kind: str, name: str, node: str, view: View) -> Iterable[str]:
         case "sonic-pattern", _:
             return params.SONIC_PATTERNS
         case "path", "dir":
-            return dict.fromkeys((*filter(None, [spec.storage.checkpoint_dir]), *view.paths))
+            return dict.fromkeys((*filter(None, [spec.storage.checkpoint_dir]), *_paths(view, file=False)))
         case "path", "file":
-            return view.paths
+            return _paths(view, file=True)
         case "path", "mnt":
             return (spec.storage.mount,) if spec.storage.mount else ()
         case "date", "start":
@@ -143,6 +144,11 @@ def _of_kind(kind: str, name: str, node: str, view: View) -> Iterable[str]:
             return list(users)[:MOST_VALUES]
         case _:
             return ()
+
+
+def _paths(view: View, *, file: bool) -> list[str]:
+    """What the person named: with a suffix it is a file, else a directory; that much has to be guessed."""
+    return [p for p in view.paths if bool(PurePosixPath(p).suffix) == file]
 
 
 def _links(node: str, view: View) -> tuple[RdmaLink, ...]:

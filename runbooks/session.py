@@ -176,7 +176,7 @@ class Session:
         if request.attachment and not self._attached(request.attachment):
             self.skip(say("no {kind} was attached", kind=request.attachment))
             return ()
-        path = self.walk.answers.get("which-path", "")
+        path = {**self.walk.given, **self.walk.answers}.get("which-path", "")
         self.runner.view.paths = (path,) if path.startswith("/") else ()
         findings = tuple(self.runner.run(request.checks, on_progress=on_progress, cancelled=cancelled))
         self._reply(ChecksDone(findings))

@@ -23,6 +23,7 @@ from common.safetext import safe_line
 POOL = 64
 LOGINS_PER_JUMP = 4
 STEP_S = 120.0
+COULD_NOT = "could not be asked: "
 NOT_ASKED = NotAvailable("not-asked", "not asked yet")
 
 Key = tuple[str, str, tuple[str, ...], int, int]
@@ -112,6 +113,11 @@ class Live:
     ) -> None:
         """Asks every node for what it has not been asked in this round; returns when all have answered or failed."""
         self._times.setdefault(round, datetime.now(UTC))
+        wanted = list(wanted)
+        if self._recorder:
+            # a round without the node would read as "not recorded", and hide why
+            for node in sorted({w.node for w in wanted} & self._failed.keys()):
+                self._recorder.node(NodeEvent(node, "failed", self._failed[node].reason.removeprefix(COULD_NOT)), round)
         todo: dict[str, list[Wanted]] = {}
         for w in self.unasked(wanted, round=round):
             self._asked.add(_key(w, round))
@@ -194,7 +200,7 @@ class Live:
             self._drop(node)
             if stop.is_set():
                 return
-            self._failed[node] = NotAvailable(why.kind, f"could not be asked: {why.reason}")
+            self._failed[node] = NotAvailable(why.kind, f"{COULD_NOT}{why.reason}")
             event = NodeEvent(node, "failed", why.reason)
             if self._recorder:
                 self._recorder.node(event, round)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from sample_clusters.make.host_disks import GPU_BUSES
-from sample_clusters.make.spec import Spec, Writer
+from sample_clusters.make.spec import RANK_PIDS, Spec, Writer
 
 DRIVER = "550.90.07"
 NAMES = {"A800": "NVIDIA A800-SXM4-80GB", "H100": "NVIDIA H100 80GB HBM3"}
@@ -39,7 +39,9 @@ def write(spec: Spec, out: Writer, round: int) -> None:
     out.put(round, nodes, "smi-fabric", "".join(f"{i}, {fabric}\n" for i in range(8)))
     out.put(round, nodes, "smi-nvlink", nvlink(spec))
     out.put(round, nodes, "smi-topo", topology(spec))
-    out.put(round, nodes, "smi-apps", "".join(f"{uuid(spec, i)}, {88121 + i}, python3, 71200\n" for i in range(8)))
+    out.put(
+        round, nodes, "smi-apps", "".join(f"{uuid(spec, i)}, {pid}, python, 71200\n" for i, pid in enumerate(RANK_PIDS))
+    )
     out.put(round, nodes, "xid-log", "-- No entries --\n", status=1)
     out.put(round, nodes, "fm-status", fabric_manager())
     out.put(round, nodes, "fm-version", f"Fabric Manager version is : {DRIVER}\n")

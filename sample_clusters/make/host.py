@@ -7,10 +7,9 @@ import uuid
 from dataclasses import dataclass
 
 from sample_clusters.make import host_disks as disks
-from sample_clusters.make.spec import Spec, Writer, taken_at
+from sample_clusters.make.spec import RANK_PIDS, Spec, Writer, taken_at
 
 HEAD = "head01"
-RANK_PID = "81234"
 JOB = "88123"
 
 
@@ -50,7 +49,8 @@ def write(spec: Spec, out: Writer, round: int) -> None:
     out.put(round, nodes, "ps-dstate", _ps(round))
     out.put(round, nodes, "iostat", disks.iostat())
     out.put(round, nodes, "mce-edac", _edac())
-    out.put(round, nodes, "proc-status", _status(spec, round), RANK_PID)
+    for pid in RANK_PIDS:
+        out.put(round, nodes, "proc-status", _status(spec, round, pid), pid)
     out.put(round, nodes, "job-psi", _job_psi(load, round), JOB)
     for drive in range(disks.DRIVES):
         out.put(round, nodes, "nvme-smart", disks.smart(drive), f"/dev/nvme{drive}n1")
@@ -85,8 +85,9 @@ def _static(spec: Spec, out: Writer, nodes: str) -> None:
     out.put(1, nodes, "mdstat", "Personalities : [raid0] [raid1]\nunused devices: <none>\n")
     out.put(1, nodes, "numastat", _numastat(spec))
     out.put(1, nodes, "time-ctl", _TIME_CTL)
-    out.put(1, nodes, "proc-limits", _LIMITS, RANK_PID)
-    out.put(1, nodes, "proc-env", _environ(spec), RANK_PID)
+    out.put(1, nodes, "proc-limits", _LIMITS, RANK_PIDS[0])
+    for pid in RANK_PIDS:
+        out.put(1, nodes, "proc-env", _environ(spec), pid)
     out.put(1, nodes, "pcie-gpu-sys", disks.links(spec))
     out.put(1, nodes, "pcie-aer", disks.aer(spec))
 
@@ -217,8 +218,8 @@ def _ps(round: int) -> str:
         ("S", 1288, 1, 1_104_500, "do_select", "chronyd"),
         ("S", 2077, 1, 1_104_484, "ep_poll", "slurmd"),
         ("S", 81190, 1, 93_600, "ep_poll", "slurmstepd"),
-        *(("R", int(RANK_PID) + k, 81190, 93_580, "-", "python") for k in range(8)),
-        *(("S", 81300 + k, int(RANK_PID) + k // 2, 93_510, "futex_wait_queue_me", "pt_data_worker") for k in range(16)),
+        *(("R", int(pid), 81190, 93_580, "-", "python") for pid in RANK_PIDS),
+        *(("S", 81300 + k, int(RANK_PIDS[k // 2]), 93_510, "futex_wait_queue_me", "pt_data_worker") for k in range(16)),
     ]
     return "".join(
         f"{state} {pid:7d} {ppid:7d} {age + 60 * (round - 1):7d} {wchan:<40} {name}\n"
@@ -226,13 +227,13 @@ def _ps(round: int) -> str:
     )
 
 
-def _status(spec: Spec, round: int) -> str:
+def _status(spec: Spec, round: int, pid: str) -> str:
     pairs = [
         ("Name", "python"),
         ("Umask", "0022"),
         ("State", "R (running)"),
-        ("Tgid", RANK_PID),
-        ("Pid", RANK_PID),
+        ("Tgid", pid),
+        ("Pid", pid),
         ("PPid", "81190"),
         ("VmRSS", "18734112 kB"),
         ("Threads", "214"),

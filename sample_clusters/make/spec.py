@@ -14,6 +14,10 @@ from checks.nodesets import fold
 HERE = Path(__file__).parent.parent
 START = datetime(2026, 3, 4, 2, 30, 0, tzinfo=UTC)
 WINDOW_S = 60
+USER = "mlops"
+"""Whose job runs."""
+RANK_PIDS = tuple(str(81234 + rank) for rank in range(8))
+"""The job's processes on every node, one a GPU."""
 
 
 @dataclass(frozen=True)

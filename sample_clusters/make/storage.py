@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sample_clusters.make.nic import port_address
-from sample_clusters.make.spec import Spec, Writer
+from sample_clusters.make.spec import USER, Spec, Writer
 
 DIRECTORY = "/lustre/ckpt"
 NEWEST = "/lustre/ckpt/step-0048000.pt"
@@ -12,6 +12,7 @@ OST_KIB = 15_000_000_000 * 10
 MDT_KIB = 16_106_127_360
 FULL_OST = 17
 """lustre-OST0011: the red herring of the default-stripe story."""
+QUOTA = f"        {MOUNT} 48211904312       0 68719476736       -  184201       0 2000000       -\n"
 INSTANCE = "ffff8f1c4a2b7000"
 
 
@@ -25,6 +26,7 @@ def write(spec: Spec, out: Writer, round: int) -> None:
     out.put(round, one, "lfs-getstripe-file", newest(spec), NEWEST)
     out.put(round, one, "lfs-df", space(spec), MOUNT)
     out.put(round, one, "lfs-dfi", inodes(spec), MOUNT)
+    out.put(round, one, "lfs-quota", QUOTA, USER, MOUNT)
     out.put(round, nodes, "lctl-import", imports(spec))
     out.put(round, nodes, "lctl-osc-tune", tunables(spec))
     out.put(round, nodes, "lctl-rpc-stats", rpcs(spec))

@@ -68,9 +68,10 @@ def test_values_of_parameters_come_from_what_the_node_lists() -> None:
     assert not [p for _, values in asked for p in values if "reboot" in p]
 
 
-def test_a_path_the_person_names_is_asked_about_as_directory_and_as_file() -> None:
+def test_a_path_the_person_names_is_asked_about_as_the_directory_or_the_file_it_is() -> None:
     view = build({}, {"storage": {"kind": "lustre", "mount": "/l"}})
-    view.paths = ("/l/ckpt/step-100",)
+    view.paths = ("/l/ckpt", "/l/ckpt/step-100.pt")
     chosen = [r for r in rules.every() if r.id == "storage.striping"]
     asked = {(w.command, w.params) for w in plan.with_parameters(chosen, view)}
-    assert {("lfs-getstripe", ("/l/ckpt/step-100",)), ("lfs-getstripe-file", ("/l/ckpt/step-100",))} <= asked
+    assert {("lfs-getstripe", ("/l/ckpt",)), ("lfs-getstripe-file", ("/l/ckpt/step-100.pt",))} <= asked
+    assert ("lfs-getstripe-file", ("/l/ckpt",)) not in asked

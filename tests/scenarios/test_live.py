@@ -1,0 +1,67 @@
+"""Sample clusters served by real SSH servers: walked live, replayed from what was recorded, and replayed as shipped."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checks.clusters import Asking, open_cluster, open_live
+from runbooks.documents import WalkDocument
+from runbooks.session import Session
+from tests.scenarios.cases import Place, walk
+from tests.served import serve
+
+WALKS = [
+    (Place("a800-roce-256", "founding-case"), "training-slow"),
+    (Place("a800-roce-256", "nodes-unreachable"), "triage"),
+    (Place("lustre-default-stripe"), "checkpoint-stall"),
+    (Place("h100-cpu-starved"), "dataloader-starved"),
+    (Place("h100-cpu-balanced"), "triage"),
+    (Place("heartbeat-loss"), "nodes-lost"),
+]
+
+
+_SPAN = re.compile(r"(?:\d+-)?\d\d:\d\d:\d\d")
+NAMED = {"which-path": "/lustre/ckpt/step-0048000.pt"}
+"""The file that the recordings have looked at; on a living cluster a person names it."""
+
+
+def _essence(document: WalkDocument) -> dict[str, Any]:
+    """A document without times and spans of time, the cluster's name, and the round that a level was read in."""
+    plain = document.model_dump(mode="json")
+    for key in ("cluster", "source", "started", "ended"):
+        plain.pop(key)
+    for step in plain["path"]:
+        step.pop("at", None)
+    for finding in plain["findings"]:
+        if finding["check"] == "gpu.utilisation":  # a replay has the samples of two rounds, living nodes gave one's
+            finding["evidence"], finding["observed"] = [], []
+        for quote in finding["evidence"]:
+            quote.pop("round")
+            quote["text"] = _SPAN.sub("…", quote["text"])
+    return plain
+
+
+@pytest.mark.parametrize(("place", "runbook"), WALKS, ids=lambda p: p.name if isinstance(p, Place) else p)
+def test_a_cluster_walked_live_gives_what_its_recording_gives(place: Place, runbook: str, tmp_path: Path) -> None:
+    (served := tmp_path / "served").mkdir()
+    fleet = serve(place.open(), served)
+    try:
+        asking = Asking(ssh_config=served / "config", record=tmp_path / "kept", window_s=0)
+        opened = open_live(str(served / "cluster"), asking)
+        session = Session.start(opened, runbook, answers=NAMED)
+        live = session.drive()
+        opened.close()
+    finally:
+        fleet.stop()
+    shipped = walk(place, runbook, tuple(NAMED.items()))
+    assert live.source == "live"
+    assert live.verdict == shipped.verdict
+    assert live.conclusions == shipped.conclusions
+    replayed = Session.start(open_cluster(str(tmp_path / "kept")), runbook, answers=NAMED).drive()
+    assert _essence(replayed) == _essence(live)
+    if place.overlay != "nodes-unreachable":  # why a node does not answer is worded by whoever tried
+        assert _essence(live) == _essence(shipped)
