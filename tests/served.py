@@ -11,6 +11,7 @@ import signal
 import stat
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 from checks import catalogue, rules
@@ -97,11 +98,13 @@ def _prepare(opened: Opened, node: str, folder: Path) -> bool:
 def main() -> None:
     """Serves until interrupted."""
     opened = open_cluster(sys.argv[1], sys.argv[2:])
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    stopped = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopped.set())
     with tempfile.TemporaryDirectory() as name:
         fleet = serve(opened, Path(name))
         print(f"rackside walk triage -c {name}/cluster --live --ssh-config {name}/config", flush=True)
-        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+        stopped.wait()
         fleet.stop()
 
 
