@@ -33,7 +33,8 @@ def interpret(output: Output) -> Outcome:
     if output.status not in answers and raw.blank:
         said_text = safe_line(raw.stderr.strip().split("\n")[0], limit=160)
         return NotAvailable("failed", f"exit status {output.status}" + (f": {said_text}" if said_text else ""))
-    if said := failure(raw.text):
+    said = failure(raw.text)
+    if said and failure(next(line for line in raw.lines if line.strip())):
         return said
     parse = catalogue.parser(output.command)
     if parse is None:
@@ -42,6 +43,12 @@ def interpret(output: Output) -> Outcome:
         outcome = parse(raw)
     except Exception as error:
         return Unparsable(f"parser failed: {type(error).__name__}: {safe_line(str(error), limit=120)}")
+    if said and not isinstance(outcome, Facts):
+        return said
+    if said and isinstance(outcome, Facts) and not outcome.odd:
+        # an answer with a complaint in it is an answer with a gap
+        odd = OddLine(line=max(1, len(raw.lines)), text=said.reason)
+        outcome = outcome.model_copy(update={"odd": (odd,)})
     if isinstance(outcome, Facts) and output.status not in answers:
         # what was printed still counts, but it is not the whole answer
         why = unanswered.reason if unanswered else f"exit status {output.status}"

@@ -12,6 +12,8 @@ from checks.tools.nvidia_smi import GpuPerf, GpuPerfs
 from checks.view import Reading, View, observed
 
 BUSY_PCT = 50.0
+PEERS = 4
+SLOW_SAMPLES = 3
 LOW_POWER = 0.5
 """A GPU at 100 % utilisation that draws less than half its limit spins or waits inside a kernel."""
 _BITS = (
@@ -32,7 +34,8 @@ _BITS = (
     faults=("gpu-power-brake", "gpu-thermal-hw", "gpu-thermal-sw", "gpu-clock-locked"),
 )
 def throttle(view: View) -> Iterator[Judgement]:
-    """Reasons seen in at least half of the samples; 0x8 without a cause counts as the brake."""
+    """Reasons seen in at least half of the samples, then clocks and temperatures against those of the peers."""
+    usual = _usual_clock(view)
     for node in view.nodes("gpu-node"):
         samples = view.samples("smi-perf", node, GpuPerfs)
         if samples[0].facts is None:
@@ -61,6 +64,9 @@ def throttle(view: View) -> Iterator[Judgement]:
                         evidence=(reading.quote(row.line),),
                         faults=(fault,),
                     )
+        for odd in (*_slow_clock(view, node, samples, usual), *_hot(view, node, samples)):
+            found = True
+            yield odd
         if not found:
             yield ok("no clock is held back", node, evidence=(samples[-1].quote(1),))
 
@@ -71,6 +77,59 @@ def _by_gpu(samples: list[Reading[GpuPerfs]]) -> dict[int, list[tuple[Reading[Gp
         for g in reading.known.gpus:
             found.setdefault(g.index, []).append((reading, g))
     return found
+
+
+def _usual_clock(view: View) -> float | None:
+    """Median SM clock of all busy GPUs, MHz; None where they are too few to say."""
+    clocks = [
+        g.sm_clock_mhz
+        for r in readings(view, "smi-perf", GpuPerfs)
+        if r.facts is not None
+        for g in r.facts.gpus
+        if g.sm_clock_mhz and (g.utilization_pct or 0) >= BUSY_PCT
+    ]
+    return median(clocks) if len(clocks) >= PEERS else None
+
+
+def _slow_clock(view: View, node: str, samples: list[Reading[GpuPerfs]], usual: float | None) -> Iterator[Judgement]:
+    """GPUs that are busy in every sample at a clock below that of the others."""
+    if usual is None:
+        return
+    least = usual * (1 - view.limit("clock-peer") / 100)
+    for index, rows in _by_gpu(samples).items():
+        busy = [(r, g) for r, g in rows if (g.utilization_pct or 0) >= BUSY_PCT and g.sm_clock_mhz]
+        if len(busy) < SLOW_SAMPLES or any((g.sm_clock_mhz or 0) >= least for _, g in busy):
+            continue
+        reading, row = busy[-1]
+        yield Judgement(
+            Status.WARN,
+            "SM clock below that of the other busy GPUs",
+            nodes=(node,),
+            entities=(gpu(node, index),),
+            observed=(*_values(node, row), observed("usual SM clock", usual, "MHz", node)),
+            threshold=view.against("clock-peer"),
+            evidence=(reading.quote(row.line),),
+        )
+
+
+def _hot(view: View, node: str, samples: list[Reading[GpuPerfs]]) -> Iterator[Judgement]:
+    """GPUs hotter than their siblings that draw as much power: cooling, not load."""
+    last = samples[-1]
+    told = [g for g in last.known.gpus if g.temperature_c is not None and g.power_w]
+    middle, power = median(g.temperature_c or 0 for g in told), median(g.power_w or 0 for g in told)
+    if middle is None or not power or len(told) < PEERS:
+        return
+    for g in told:
+        if (g.temperature_c or 0) - middle > view.limit("temp-peer") and (g.power_w or 0) <= power * 1.1:
+            yield Judgement(
+                Status.WARN,
+                "hotter than its siblings at equal power: look at cooling",
+                nodes=(node,),
+                entities=(gpu(node, g.index),),
+                observed=(*_values(node, g), observed("median of the node", middle, "C", node)),
+                threshold=view.against("temp-peer"),
+                evidence=(last.quote(g.line),),
+            )
 
 
 def _values(node: str, row: GpuPerf) -> tuple[Observed, ...]:
@@ -127,7 +186,7 @@ def power_limit(view: View) -> Iterator[Judgement]:
     "at low power is a kernel that spins.",
     scope="node",
     reads=(Read("smi-perf", samples=5),),
-    thresholds=("gpu-util-starved", "util-target", "clk-bits"),
+    thresholds=("util-target", "clk-bits"),
     faults=("tr-gpu-util-misleading",),
 )
 def utilisation(view: View) -> Iterator[Judgement]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from checks.findings import Status
 from checks.judgement import Judgement, ok
@@ -33,7 +34,7 @@ _FAULTS: dict[int, tuple[str, Status, str]] = {
     **{n: ("gpu-hang-xids", Status.CRITICAL, f"the GPU hung (Xid {n})") for n in (8, 46, 62, 109, 110)},
     **{n: ("gpu-nvlink5", Status.CRITICAL, f"NVLink 5 error (Xid {n})") for n in range(144, 151)},
 }
-ECHOES = frozenset({43, 45})
+OF_PROGRAMS = frozenset({"gpu-xid-13", "gpu-xid-31", "gpu-xid-43", "gpu-xid-45", "gpu-contained-ecc"})
 
 
 @rule(
@@ -60,12 +61,19 @@ def xid(view: View) -> Iterator[Judgement]:
             else:
                 yield r.unknown()
             continue
-        yield from _of_node(r)
+        yield from _of_node(view, r)
 
 
-def _of_node(r: Reading[GpuLog]) -> Iterator[Judgement]:
+def _of_node(view: View, r: Reading[GpuLog]) -> Iterator[Judgement]:
     groups: dict[tuple[str, Status, str], list[GpuEvent]] = {}
-    for event in r.known.events:
+    fresh = timedelta(hours=view.limit("xid-age"))
+    old = [e for e in r.known.events if _is_old(e, r, fresh)]
+    # what a program did long ago explains nothing now; a sick board does not heal
+    told = [e for e in r.known.events if not (e in old and _kind(e)[0] in OF_PROGRAMS)]
+    if not told:
+        words = "only Xid events of programs, older than the limit"
+        yield ok(words, r.node, evidence=tuple(r.quote(e.line) for e in old[:2]))
+    for event in told:
         groups.setdefault(_kind(event), []).append(event)
     for (fault, status, words), events in groups.items():
         at = events[0].at
@@ -77,8 +85,17 @@ def _of_node(r: Reading[GpuLog]) -> Iterator[Judgement]:
             observed=(observed("events", len(events), "", r.node),),
             evidence=tuple(r.quote(e.line) for e in events[:2]),
             faults=(fault,) if fault else (),
+            certainty="hypothesis" if all(e in old for e in events) else "established",
+            threshold=view.against("xid-age") if all(e in old for e in events) else None,
             at=at.isoformat().replace("+00:00", "Z") if at and at.tzinfo else "",
         )
+
+
+def _is_old(event: GpuEvent, r: Reading[GpuLog], fresh: timedelta) -> bool:
+    now = r.output.read_at if r.output else None
+    if event.at is None or now is None or event.at.tzinfo is None or now.tzinfo is None:
+        return False
+    return now - event.at > fresh
 
 
 def _kind(event: GpuEvent) -> tuple[str, Status, str]:
