@@ -84,7 +84,7 @@ def _host(view: View, node: str) -> _Host:
     reads=(
         "cpu-info",
         "mem-info",
-        "psi",
+        Read("psi", optional=True),
         Read("loadavg", optional=True),
         Read("smi-perf", samples=5, optional=True),
     ),
