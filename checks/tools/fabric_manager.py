@@ -87,7 +87,7 @@ class FabricManagerLog(Facts):
 
 
 _ERROR = re.compile(r"\[ERROR\].*|detected NVSwitch (?:non-)?fatal error.*", re.I)
-_SXID = re.compile(r"error (?:id )?(\d{5})|(\d{5})")
+_SXID = re.compile(r"(?:error|SXid)(?: id)?[ :(]*(\d{5})\b", re.I)
 
 
 def parse_fm_log(raw: Raw) -> Outcome:
@@ -99,6 +99,6 @@ def parse_fm_log(raw: Raw) -> Outcome:
         if found := _ERROR.search(line):
             number = _SXID.search(found.group(0))
             fatal = "fatal" in line.lower() and "non-fatal" not in line.lower()
-            sxid = int(number[1] or number[2]) if number else None
+            sxid = int(number[1]) if number else None
             errors.append(FabricError(line=n, sxid=sxid, fatal=fatal, text=line.strip()[:300]))
     return FabricManagerLog(errors=tuple(errors)) if errors else Empty("no errors logged")

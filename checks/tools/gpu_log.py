@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Literal
 
 from checks.findings import Model
-from checks.outputs import Empty, Facts, Outcome, Raw
-from checks.tools.formats import log_lines
+from checks.outputs import Empty, Facts, OddLine, Outcome, Raw
+from checks.tools.formats import cut_off, log_lines
 
 Kind = Literal["xid", "sxid", "fallen-off-bus", "init-failed", "reset-required", "gpu-poison"]
 
@@ -47,6 +47,9 @@ _INIT = re.compile(r"NVRM: GPU ([\w:.]+): (?:RmInitAdapter failed|rm_init_adapte
 _RESET = re.compile(r"NV_ERR_RESET_REQUIRED|Reset required")
 _POISON = re.compile(r"amdgpu ([\w:.]+): .*(?:poison is consumed|bad pages \d+ reaches threshold)", re.I)
 _DRIVER = re.compile(r"NVRM|nvidia|amdgpu|nvswitch", re.I)
+_BEGUN = re.compile(r"NVRM: Xid|SXid \(")
+_BARE = re.compile(r"S?Xid \([\w:.]+\): \d+$")
+"""A number at the end of a cut-off line may lack digits: 7 of 79."""
 
 
 def parse_xid_log(raw: Raw) -> Outcome:
@@ -55,18 +58,25 @@ def parse_xid_log(raw: Raw) -> Outcome:
     if not isinstance(lines, list):
         return lines
     events: list[GpuEvent] = []
+    odd: list[OddLine] = []
     others = 0
+    cut = cut_off(raw)
     for entry in lines:
         event = _event(entry.line, entry.text, entry.at)
-        if event is not None:
+        last = entry.line == cut
+        if (event is None and _BEGUN.search(entry.text)) or (last and _BARE.search(entry.text)):
+            odd.append(raw.odd(entry.line))
+        elif event is not None:
             events.append(event)
+        elif last and "NVRM" in entry.text:
+            odd.append(raw.odd(entry.line))
         elif _DRIVER.search(entry.text):
             others += 1
-    if not events and not others and not any(entry.at for entry in lines):
+    if not events and not odd and not others and not any(entry.at for entry in lines):
         return raw.unparsable("no log line of the GPU driver")
-    if not events:
+    if not events and not odd:
         return Empty(f"no Xid; {others} other lines of the driver" if others else "no Xid")
-    return GpuLog(events=tuple(events), others=others)
+    return GpuLog(events=tuple(events), others=others, odd=tuple(odd))
 
 
 def _event(line: int, text: str, at: datetime | None) -> GpuEvent | None:

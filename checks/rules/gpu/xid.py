@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 
 from checks.findings import Status
@@ -31,9 +32,10 @@ _FAULTS: dict[int, tuple[str, Status, str]] = {
     119: ("gpu-gsp-timeout", Status.CRITICAL, "the GPU's system processor does not answer (Xid 119)"),
     120: ("gpu-gsp-timeout", Status.CRITICAL, "the GPU's system processor failed (Xid 120)"),
     154: ("gpu-xid-154", Status.CRITICAL, "the driver asks for a recovery (Xid 154)"),
-    **{n: ("gpu-hang-xids", Status.CRITICAL, f"the GPU hung (Xid {n})") for n in (8, 46, 62, 109, 110)},
+    **{n: ("gpu-hang-xids", Status.CRITICAL, f"the GPU hung (Xid {n})") for n in (8, 46, 62, 109, 110, 158)},
     **{n: ("gpu-nvlink5", Status.CRITICAL, f"NVLink 5 error (Xid {n})") for n in range(144, 151)},
 }
+_RECOVERED = re.compile(r"to (?:0x0 )?\(?None\)?", re.I)
 OF_PROGRAMS = frozenset({"gpu-xid-13", "gpu-xid-31", "gpu-xid-43", "gpu-xid-45", "gpu-contained-ecc"})
 
 
@@ -67,26 +69,33 @@ def xid(view: View) -> Iterator[Judgement]:
 def _of_node(view: View, r: Reading[GpuLog]) -> Iterator[Judgement]:
     groups: dict[tuple[str, Status, str], list[GpuEvent]] = {}
     fresh = timedelta(hours=view.limit("xid-age"))
-    old = [e for e in r.known.events if _is_old(e, r, fresh)]
+    events = r.known.events
+    deadly = {e.number for e in events if e.fatal}
+    recovered = _recovered(events)
+    old = [e for e in events if _is_old(e, r, fresh)]
     # what a program did long ago explains nothing now; a sick board does not heal
-    told = [e for e in r.known.events if not (e in old and _kind(e)[0] in OF_PROGRAMS)]
+    told = [
+        e
+        for e in events
+        if not (e in old and _kind(e, deadly)[0] in OF_PROGRAMS) and not (e.number == 154 and e.device in recovered)
+    ]
     if not told:
-        words = "only Xid events of programs, older than the limit"
-        yield ok(words, r.node, evidence=tuple(r.quote(e.line) for e in old[:2]))
+        words = "only Xid events that are over" if events else "no Xid in the log"
+        yield ok(words, r.node, evidence=tuple(r.quote(e.line) for e in events[-2:]))
     for event in told:
-        groups.setdefault(_kind(event), []).append(event)
-    for (fault, status, words), events in groups.items():
-        at = events[0].at
+        groups.setdefault(_kind(event, deadly), []).append(event)
+    for (fault, status, words), same in groups.items():
+        at = same[0].at
         yield Judgement(
             status,
             words,
             nodes=(r.node,),
-            entities=tuple(dict.fromkeys(f"{r.node}:{e.device}" for e in events if e.device))[:8],
-            observed=(observed("events", len(events), "", r.node),),
-            evidence=tuple(r.quote(e.line) for e in events[:2]),
+            entities=tuple(dict.fromkeys(f"{r.node}:{e.device}" for e in same if e.device))[:8],
+            observed=(observed("events", len(same), "", r.node),),
+            evidence=tuple(r.quote(e.line) for e in same[:2]),
             faults=(fault,) if fault else (),
-            certainty="hypothesis" if all(e in old for e in events) else "established",
-            threshold=view.against("xid-age") if all(e in old for e in events) else None,
+            certainty="hypothesis" if all(e in old for e in same) else "established",
+            threshold=view.against("xid-age") if all(e in old for e in same) else None,
             at=at.isoformat().replace("+00:00", "Z") if at and at.tzinfo else "",
         )
 
@@ -98,11 +107,20 @@ def _is_old(event: GpuEvent, r: Reading[GpuLog], fresh: timedelta) -> bool:
     return now - event.at > fresh
 
 
-def _kind(event: GpuEvent) -> tuple[str, Status, str]:
+def _recovered(events: Iterable[GpuEvent]) -> set[str | None]:
+    """GPUs whose last Xid 154 says that no recovery is asked for any more."""
+    last = {e.device: e.text for e in events if e.kind == "xid" and e.number == 154}
+    return {device for device, text in last.items() if _RECOVERED.search(text)}
+
+
+def _kind(event: GpuEvent, deadly: set[int | None]) -> tuple[str, Status, str]:
+    """`deadly` are the SXids called fatal somewhere: lines of detail that follow do not repeat the word."""
     match event.kind:
         case "sxid":
-            if event.fatal:
+            if event.fatal or (event.fatal is None and event.number in deadly):
                 return "gpu-sxid-fatal", Status.CRITICAL, "fatal NVSwitch error (SXid)"
+            if event.fatal is None:
+                return "", Status.WARN, "NVSwitch error of unknown severity (SXid)"
             return "gpu-sxid-nonfatal", Status.WARN, "NVSwitch error that is not fatal (SXid)"
         case "fallen-off-bus":
             return _FAULTS[79]
