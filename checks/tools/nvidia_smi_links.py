@@ -8,6 +8,7 @@ GPU 0: NVIDIA A800-SXM4-80GB (UUID: GPU-0d1f2a3b-…)
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from checks.findings import Model
 from checks.outputs import Facts, NotAvailable, OddLine, Outcome, Raw
@@ -65,13 +66,15 @@ def parse_smi_nvlink(raw: Raw) -> Outcome:
             odd.append(raw.odd(n))
     if not gpus or not any(g.links or not g.supported for g in gpus):
         return raw.unparsable("no NVLink status")
+    odd += [raw.odd(g.line) for g in gpus if g.supported and not g.links]
     return NvLinks(gpus=tuple(gpus), odd=tuple(odd))
 
 
 class LinkErrors(Model):
-    """Error totals of one NVLink since driver load; None where it does not tell."""
+    """Error totals of one NVLink since driver load; None where it does not tell. `lines` has the line of each."""
 
     line: int
+    lines: dict[str, int] = {}
     gpu: int
     link: int
     replay: int | None = None
@@ -98,7 +101,8 @@ def parse_smi_nvlink_err(raw: Raw) -> Outcome:
             key = (gpu, int(count[1]))
             value = None if absent(count[3]) else int(count[3])
             row = found.get(key) or LinkErrors(line=n, gpu=gpu, link=key[1])
-            found[key] = row.model_copy(update={count[2].lower(): value})
+            name = count[2].lower()
+            found[key] = row.model_copy(update={name: value, "lines": {**row.lines, name: n}})
         elif gpu is not None and _NONE.search(text):
             continue
         elif gpu is not None:
@@ -143,9 +147,9 @@ def parse_smi_topo(raw: Raw) -> Outcome:
     for n, line in raw.numbered():
         words = line.split()
         if not header:
-            names = [w for w in words if re.match(r"^(?:GPU\d+|NIC\d+|mlx\w+|[a-z]+\w*_\d+)$", w)]
-            if names and names[0].startswith("GPU") and not re.match(r"^\S+\s+X\b", line.strip()):
-                header = names
+            # devices go by any name (mlx5_0, rocep7s0, bnxt_re0); the columns end at CPU, NUMA or GPU NUMA
+            if re.match(r"^GPU\d+$", words[0]) and not re.match(r"^\S+\s+X\b", line.strip()):
+                header = list(takewhile(lambda w: w not in ("CPU", "NUMA", "GPU"), words))
             continue
         if line.strip().startswith("Legend") or line.strip().startswith("NIC Legend"):
             legend = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from checks.findings import Status
@@ -59,23 +60,31 @@ def pcie(view: View) -> Iterator[Judgement]:
     faults=("gpu-nvlink-down",),
 )
 def nvlinks_up(view: View) -> Iterator[Judgement]:
-    """Active links against the model's number, else against most GPUs."""
+    """Active links against the model's number, else against most GPUs of the model."""
     found = list(readings(view, "smi-nvlink", NvLinks))
-    usual = majority(g.active for r in found if r.facts is not None for g in r.facts.gpus)
+    every = [g for r in found if r.facts is not None for g in r.facts.gpus]
+    usual = {name: majority(g.active for g in every if g.name == name) for name in {g.name for g in every}}
     for r in found:
         if r.facts is None:
             yield r.unknown()
             continue
-        if not any(g.links for g in r.facts.gpus) and not usual:
+        wanted = {g.index: _expected(view, g.name) or usual[g.name] for g in r.facts.gpus}
+        if None in wanted.values():
+            yield r.unknown("how many NVLinks there should be is not known")
+            continue
+        if not any(g.links for g in r.facts.gpus) and not any(wanted.values()):
             words = "these GPUs have no NVLink"
             yield Judgement(Status.SKIPPED, words, nodes=(r.node,), reason=words)
             continue
         bad = False
         for g in r.facts.gpus:
-            want = _expected(view, g.name) or usual
+            want = wanted[g.index]
             if isinstance(want, int | float) and g.active < want:
                 bad = True
                 down = [link for link in g.links if link.gb_per_s is None]
+                if g.supported and not down:
+                    yield r.unknown("fewer NVLinks are listed than the GPU has")
+                    continue
                 yield Judgement(
                     Status.CRITICAL,
                     "NVLinks are down",
@@ -90,11 +99,16 @@ def nvlinks_up(view: View) -> Iterator[Judgement]:
             yield ok("all NVLinks up", r.node, evidence=(r.quote(1, 3),))
 
 
+_BOARD = re.compile(r"(?<![a-z0-9])g?(h100|h200|b200|h800|a800|a100)(?![a-z0-9])")
+
+
 def _model(name: str) -> str | None:
+    """The model whose number of links is known; boards with bridges (PCIe, NVL) and GH200 have what the site gave."""
     lower = name.lower()
-    return next(
-        (m for m in ("h100", "h200", "b200", "h800", "a800", "a100") if m in lower and "pcie" not in lower), None
-    )
+    found = _BOARD.search(lower)
+    if found is None or "pcie" in lower or re.search(r"\bnvl\b|gh200", lower):
+        return None
+    return found[1]
 
 
 def _expected(view: View, name: str) -> int | None:
@@ -116,8 +130,12 @@ def nvlink_errors(view: View) -> Iterator[Judgement]:
     windows, without = view.windows("smi-nvlink-err", NvLinkErrors, roles=("gpu-node",))
     yield from (r.unknown() for r in without)
     for w in windows:
+        if not w.before.links and not w.after.links:
+            words = "these GPUs have no NVLink"
+            yield Judgement(Status.SKIPPED, words, nodes=(w.node,), reason=words)
+            continue
         grown = list(_grown(w))
-        for link, counter, more in grown:
+        for old, link, counter, more in grown:
             rate = more / w.seconds if w.seconds else None
             many = rate is not None and counter == "crc" and rate > view.limit("nvlink-crc")
             yield Judgement(
@@ -127,21 +145,27 @@ def nvlink_errors(view: View) -> Iterator[Judgement]:
                 entities=(f"{gpu(w.node, link.gpu)} link {link.link}",),
                 observed=(observed(f"{counter} errors in the window", more, "errors", w.node),),
                 threshold=view.against("nvlink-crc") if counter == "crc" else view.against("nvlink-err"),
-                evidence=(w.first.quote(link.line), w.last.quote(link.line)),
+                evidence=(w.first.quote(old.lines[counter]), w.last.quote(link.lines[counter])),
                 faults=("gpu-nvlink-error",),
             )
-        if not grown:
+        every = (*w.before.links, *w.after.links)
+        if any(getattr(x, c) is None for x in every for c in _COUNTERS) or len(every) != 2 * len(w.after.links):
+            yield w.last.unknown("the error counters of an NVLink are not told")
+        elif not grown:
             yield ok("no NVLink error between the readings", w.node, evidence=(w.last.quote(1, 4),))
 
 
-def _grown(w: Window[NvLinkErrors]) -> Iterator[tuple[LinkErrors, str, int]]:
+_COUNTERS = ("replay", "recovery", "crc")
+
+
+def _grown(w: Window[NvLinkErrors]) -> Iterator[tuple[LinkErrors, LinkErrors, str, int]]:
     before = {(x.gpu, x.link): x for x in w.before.links}
     for link in w.after.links:
         old = before.get((link.gpu, link.link))
-        for counter in ("replay", "recovery", "crc"):
+        for counter in _COUNTERS:
             new, was = getattr(link, counter), getattr(old, counter, None)
-            if new is not None and was is not None and new > was:
-                yield link, counter, new - was
+            if old is not None and new is not None and was is not None and new > was:
+                yield old, link, counter, new - was
 
 
 @rule(
@@ -169,21 +193,24 @@ def fabric_manager(view: View) -> Iterator[Judgement]:
             yield Judgement(Status.SKIPPED, words, nodes=(r.node,), reason=words)
             continue
         line = r.facts.lines.get("ActiveState", 1)
-        state = (observed("service", r.facts.active, "", r.node),)
-        if r.facts.active != "active":
+        # a manager of another version does not start: the versions are the cause, the service the effect
+        mixed = _mixed(view, r, line)
+        if mixed is not None:
+            yield mixed
+        elif r.facts.active != "active":
             yield Judgement(
                 Status.CRITICAL,
                 "the fabric manager is not running",
                 nodes=(r.node,),
-                observed=state,
+                observed=(observed("service", r.facts.active, "", r.node),),
                 evidence=(r.quote(line),),
                 faults=("gpu-fm-down",),
             )
-            continue
-        yield _fabric(view, r, line)
+        else:
+            yield _fabric(view, r, line)
 
 
-def _fabric(view: View, r: Reading[FabricManager], line: int) -> Judgement:
+def _mixed(view: View, r: Reading[FabricManager], line: int) -> Judgement | None:
     version = view.newest("fm-version", r.node, FabricManagerVersion)
     driver = view.newest("drv-version", r.node, DriverVersion)
     if version.facts and driver.facts and version.facts.version != driver.facts.version:
@@ -192,12 +219,17 @@ def _fabric(view: View, r: Reading[FabricManager], line: int) -> Judgement:
             "fabric manager and driver have different versions",
             nodes=(r.node,),
             observed=(
+                observed("service", r.known.active, "", r.node),
                 observed("fabric manager", version.facts.version, "", r.node),
                 observed("driver", driver.facts.version, "", r.node),
             ),
-            evidence=(version.quote(version.facts.line), driver.quote(driver.facts.line)),
+            evidence=(version.quote(version.facts.line), driver.quote(driver.facts.line), r.quote(line)),
             faults=("gpu-fm-mismatch",),
         )
+    return None
+
+
+def _fabric(view: View, r: Reading[FabricManager], line: int) -> Judgement:
     fabric = view.newest("smi-fabric", r.node, GpuFabrics)
     if fabric.facts is None:
         if isinstance(fabric.outcome, NotAvailable) and fabric.outcome.kind == "unsupported":
@@ -205,13 +237,17 @@ def _fabric(view: View, r: Reading[FabricManager], line: int) -> Judgement:
         return fabric.unknown()
     waiting = [g for g in fabric.facts.gpus if g.state and g.state.lower() != "completed"]
     failed = [g for g in fabric.facts.gpus if g.status and g.status.lower() not in ("success", "completed")]
-    if waiting or failed:
+    bad = tuple(dict.fromkeys((*waiting, *failed)))
+    if bad:
         return Judgement(
             Status.CRITICAL,
             "GPUs are not registered with the fabric",
             nodes=(r.node,),
-            entities=tuple(gpu(r.node, g.index) for g in (*waiting, *failed)),
-            evidence=tuple(fabric.quote(g.line) for g in (*waiting, *failed)[:3]),
+            entities=tuple(gpu(r.node, g.index) for g in bad),
+            evidence=tuple(fabric.quote(g.line) for g in bad[:3]),
             faults=("gpu-fm-down",),
         )
+    # older models tell no state at all; one that tells none among others that do is not known to be registered
+    if any(g.state for g in fabric.facts.gpus) and not all(g.state for g in fabric.facts.gpus):
+        return fabric.unknown("the fabric state of a GPU is not told")
     return ok("the fabric manager runs", r.node, evidence=(r.quote(line),))
