@@ -10,6 +10,9 @@ from checks.view import Reading, View
 
 F = TypeVar("F", bound=Facts)
 
+BUSY_PCT = 50.0
+"""Utilisation from which a GPU counts as at work."""
+
 
 def gpu(node: str, index: int) -> str:
     """Name of a GPU as an entity: `gpu017:GPU3`."""

@@ -9,10 +9,10 @@ from checks.findings import Status
 from checks.judgement import Judgement, ok
 from checks.outputs import NotAvailable
 from checks.rules import Read, rule
-from checks.rules.gpu.common import gpu, majority, readings
+from checks.rules.gpu.common import BUSY_PCT, gpu, majority, readings
 from checks.tools.fabric_manager import FabricManager, FabricManagerVersion
 from checks.tools.nvidia_driver import DriverVersion
-from checks.tools.nvidia_smi import GpuFabrics, GpuPcies
+from checks.tools.nvidia_smi import GpuFabrics, GpuPcies, GpuPerfs
 from checks.tools.nvidia_smi_links import LinkErrors, NvLinkErrors, NvLinks
 from checks.view import Reading, View, Window, observed
 
@@ -23,11 +23,11 @@ from checks.view import Reading, View, Window, observed
     why="A GPU at half its lanes feeds data and RDMA at half the rate. Width counts at any time; generation may drop "
     "on an idle GPU and is not judged there.",
     scope="entity",
-    reads=("smi-pcie",),
+    reads=("smi-pcie", Read("smi-perf", optional=True)),
     faults=("gpu-pcie-degraded",),
 )
 def pcie(view: View) -> Iterator[Judgement]:
-    """Width now against the width the link can have."""
+    """Width now against the width the link can have; generation only while the GPU works."""
     for r in readings(view, "smi-pcie", GpuPcies):
         if r.facts is None:
             yield r.unknown()
@@ -44,9 +44,27 @@ def pcie(view: View) -> Iterator[Judgement]:
                 evidence=(r.quote(g.line),),
                 faults=("gpu-pcie-degraded",),
             )
+        busy = view.newest("smi-perf", r.node, GpuPerfs)
+        works = {g.index: g for g in busy.facts.gpus if (g.utilization_pct or 0) >= BUSY_PCT} if busy.facts else {}
+        slow = [g for g in r.facts.gpus if g.index in works and g.gen and g.gen_max and g.gen < g.gen_max]
+        for g in slow:
+            yield Judgement(
+                Status.WARN,
+                "PCIe link of a busy GPU slower than it can be",
+                nodes=(r.node,),
+                entities=(gpu(r.node, g.index),),
+                observed=(
+                    observed("PCIe generation", g.gen, "", r.node),
+                    observed("generation possible", g.gen_max, "", r.node),
+                    observed("utilisation", works[g.index].utilization_pct, "%", r.node),
+                ),
+                evidence=(r.quote(g.line), busy.quote(works[g.index].line)),
+                faults=("gpu-pcie-degraded",),
+                certainty="supported",
+            )
         if untold:
             yield r.unknown("the PCIe width of a GPU is not told")
-        elif not narrow:
+        elif not narrow and not slow:
             yield ok("all lanes in use", r.node, evidence=(r.quote(r.facts.gpus[0].line),))
 
 

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from checks.findings import Observed, Status
 from checks.judgement import Judgement, ok
 from checks.rules import Read, rule
-from checks.rules.gpu.common import gpu, majority, median, readings
+from checks.rules.gpu.common import BUSY_PCT, gpu, majority, median, readings
 from checks.tools.nvidia_smi import GpuPerf, GpuPerfs
 from checks.view import Reading, View, observed
 
-BUSY_PCT = 50.0
 PEERS = 4
 SLOW_SAMPLES = 3
 LOW_POWER = 0.5
@@ -35,7 +34,7 @@ _BITS = (
 )
 def throttle(view: View) -> Iterator[Judgement]:
     """Reasons seen in at least half of the samples, then clocks and temperatures against those of the peers."""
-    usual = _usual_clock(view)
+    usual = _usual_clocks(view)
     for node in view.nodes("gpu-node"):
         samples = view.samples("smi-perf", node, GpuPerfs)
         if samples[0].facts is None:
@@ -64,11 +63,36 @@ def throttle(view: View) -> Iterator[Judgement]:
                         evidence=(reading.quote(row.line),),
                         faults=(fault,),
                     )
+            for untold in _slowdown(view, node, index, told):
+                found = True
+                yield untold
         for odd in (*_slow_clock(view, node, samples, usual), *_hot(view, node, samples)):
             found = True
             yield odd
         if not found:
             yield ok("no clock is held back", node, evidence=(samples[-1].quote(1),))
+
+
+def _slowdown(view: View, node: str, index: int, told: list[tuple[Reading[GpuPerfs], GpuPerf]]) -> Iterator[Judgement]:
+    """The slowdown bit without heat or brake beside it: older boards and drivers do not tell which."""
+    slow, why = (
+        int(view.limit("clk-bits", "hw-slowdown")),
+        int(view.limit("clk-bits", "hw-thermal")) | int(view.limit("clk-bits", "hw-power-brake")),
+    )
+    seen = [(r, g) for r, g in told if (g.event_reasons or 0) & slow and not (g.event_reasons or 0) & why]
+    if seen and len(seen) * 2 >= len(told):
+        reading, row = seen[0]
+        yield Judgement(
+            Status.CRITICAL,
+            "the hardware slows the GPU down and does not tell why: heat or power",
+            nodes=(node,),
+            entities=(gpu(node, index),),
+            observed=_values(node, row),
+            threshold=view.against("clk-bits", "hw-slowdown"),
+            evidence=(reading.quote(row.line),),
+            faults=("gpu-thermal-hw", "gpu-power-brake"),
+            certainty="hypothesis",
+        )
 
 
 def _by_gpu(samples: list[Reading[GpuPerfs]]) -> dict[int, list[tuple[Reading[GpuPerfs], GpuPerf]]]:
@@ -79,24 +103,26 @@ def _by_gpu(samples: list[Reading[GpuPerfs]]) -> dict[int, list[tuple[Reading[Gp
     return found
 
 
-def _usual_clock(view: View) -> float | None:
-    """Median SM clock of all busy GPUs, MHz; None where they are too few to say."""
-    clocks = [
-        g.sm_clock_mhz
-        for r in readings(view, "smi-perf", GpuPerfs)
-        if r.facts is not None
-        for g in r.facts.gpus
-        if g.sm_clock_mhz and (g.utilization_pct or 0) >= BUSY_PCT
-    ]
-    return median(clocks) if len(clocks) >= PEERS else None
+Clocks = dict[float | None, float | None]
 
 
-def _slow_clock(view: View, node: str, samples: list[Reading[GpuPerfs]], usual: float | None) -> Iterator[Judgement]:
+def _usual_clocks(view: View) -> Clocks:
+    """Median SM clock of the busy GPUs of each maximum clock (of each model), MHz; None where too few say."""
+    clocks: dict[float | None, list[float]] = {}
+    for r in readings(view, "smi-perf", GpuPerfs):
+        for g in r.known.gpus if r.facts is not None else ():
+            if g.sm_clock_mhz and (g.utilization_pct or 0) >= BUSY_PCT:
+                clocks.setdefault(g.sm_clock_max_mhz, []).append(g.sm_clock_mhz)
+    return {top: median(values) if len(values) >= PEERS else None for top, values in clocks.items()}
+
+
+def _slow_clock(view: View, node: str, samples: list[Reading[GpuPerfs]], clocks: Clocks) -> Iterator[Judgement]:
     """GPUs that are busy in every sample at a clock below that of the others."""
-    if usual is None:
-        return
-    least = usual * (1 - view.limit("clock-peer") / 100)
     for index, rows in _by_gpu(samples).items():
+        usual = clocks.get(rows[-1][1].sm_clock_max_mhz)
+        if usual is None:
+            continue
+        least = usual * (1 - view.limit("clock-peer") / 100)
         busy = [(r, g) for r, g in rows if (g.utilization_pct or 0) >= BUSY_PCT and g.sm_clock_mhz]
         if len(busy) < SLOW_SAMPLES or any((g.sm_clock_mhz or 0) >= least for _, g in busy):
             continue
@@ -149,34 +175,46 @@ def _values(node: str, row: GpuPerf) -> tuple[Observed, ...]:
     faults=("gpu-power-cap",),
 )
 def power_limit(view: View) -> Iterator[Judgement]:
-    """Against most GPUs; a limit below the maximum on all of them is the site's choice and told as such."""
+    """Against most GPUs of the same maximum; a limit below it on all of them is the site's choice, told as such."""
     found = list(readings(view, "smi-perf", GpuPerfs))
-    usual = majority(g.power_limit_w for r in found if r.facts is not None for g in r.facts.gpus if g.power_limit_w)
+    limits: dict[float | None, list[float]] = {}
+    for r in found:
+        for g in r.known.gpus if r.facts is not None else ():
+            if g.power_limit_w:
+                limits.setdefault(g.power_max_w, []).append(g.power_limit_w)
+    usual = {top: majority(values) for top, values in limits.items()}
     for r in found:
         if r.facts is None:
             yield r.unknown()
             continue
-        told = [g for g in r.facts.gpus if g.power_limit_w is not None]
-        if not told:
-            yield r.unknown("the power limit is not told")
-            continue
-        low = [g for g in told if isinstance(usual, float) and (g.power_limit_w or 0) < usual]
-        for g in low:
+        low = False
+        for g in r.facts.gpus:
+            most = usual.get(g.power_max_w)
+            # without a majority the highest is the measure: somebody lowered the others
+            want = most if isinstance(most, float) else max(limits.get(g.power_max_w, ()), default=None)
+            if not g.power_limit_w or want is None or g.power_limit_w >= want:
+                continue
+            low = True
+            words = "most" if want == most else "other"
             yield Judgement(
                 Status.WARN,
-                "power limit lower than on most GPUs",
+                f"power limit lower than on {words} GPUs",
                 nodes=(r.node,),
                 entities=(gpu(r.node, g.index),),
                 observed=(
                     observed("power limit", g.power_limit_w, "W", r.node),
-                    observed("most GPUs", usual, "W", r.node),  # type: ignore[arg-type]
+                    observed(f"{words} GPUs", want, "W", r.node),
                 ),
                 evidence=(r.quote(g.line),),
                 faults=("gpu-power-cap",),
+                certainty="established" if want == most else "supported",
             )
-        if not low:
-            value = (observed("power limit", told[0].power_limit_w, "W", r.node),)
-            yield ok("power limit as on the other GPUs", r.node, observed=value, evidence=(r.quote(told[0].line),))
+        if any(not g.power_limit_w for g in r.facts.gpus):
+            yield r.unknown("the power limit of a GPU is not told")
+        elif not low:
+            first = r.facts.gpus[0]
+            value = (observed("power limit", first.power_limit_w, "W", r.node),)
+            yield ok("power limit as on the other GPUs", r.node, observed=value, evidence=(r.quote(first.line),))
 
 
 @rule(

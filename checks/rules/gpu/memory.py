@@ -9,7 +9,8 @@ from checks.judgement import Judgement, ok
 from checks.outputs import NotAvailable
 from checks.rules import Read, rule
 from checks.rules.gpu.common import gpu, readings
-from checks.tools.nvidia_smi import GpuEccs, GpuRecoveries, GpuRemaps
+from checks.tools.nvidia_smi import GpuRecoveries
+from checks.tools.nvidia_smi_memory import GpuEccs, GpuRemaps
 from checks.view import Reading, View, observed
 
 

@@ -80,7 +80,15 @@ def count(view: View) -> Iterator[Judgement]:
         elif have == want and not r.facts.unreachable:
             yield ok("all GPUs are there", r.node, observed=values, evidence=(r.quote(1, max(1, have)),))
         elif have > want:
-            yield Judgement(Status.WARN, "more GPUs than expected", nodes=(r.node,), observed=values)
+            yield Judgement(
+                Status.WARN,
+                "more GPUs than expected",
+                nodes=(r.node,),
+                observed=values,
+                evidence=(r.quote(r.facts.gpus[0].line, r.facts.gpus[-1].line),),
+            )
+        elif have + sum(o.text.startswith("GPU ") for o in r.facts.odd) >= want and not r.facts.unreachable:
+            yield r.unknown("a line of the list is cut off: its GPU may be there")
         else:
             yield _missing(view, r, have, want, values)
 
@@ -115,7 +123,7 @@ def _missing(view: View, r: Reading[GpuList], have: int, want: int, values: tupl
     faults=("gpu-ecc-off", "gpu-persistence-off", "gpu-mig-left"),
 )
 def settings(view: View) -> Iterator[Judgement]:
-    """Modes of each GPU; a mode the driver does not tell is left out, not assumed."""
+    """Modes of each GPU; a mode the driver does not tell is not assumed."""
     for r in readings(view, "smi-core", Gpus):
         if r.facts is None:
             yield r.unknown()
@@ -137,7 +145,11 @@ def settings(view: View) -> Iterator[Judgement]:
                     evidence=tuple(r.quote(g.line) for g in odd[:3]),
                     faults=(fault,),
                 )
-        if not wrong:
+        # a card that cannot do MIG tells no mode, and that is as good as off
+        untold = [g for g in r.facts.gpus if g.ecc_mode is None or g.persistence_mode is None]
+        if untold:
+            yield r.unknown("the ECC or persistence mode of a GPU is not told")
+        elif not wrong:
             yield ok("ECC on, MIG off, persistence on", r.node, evidence=(r.quote(r.facts.gpus[0].line),))
 
 
@@ -182,7 +194,20 @@ def drift(view: View) -> Iterator[Judgement]:
                 observed=values,
                 evidence=(r.quote(other[0].line),),
             )
-        if not odd and not other:
+        if odd or other:
+            continue
+        split = driver is None or any(vbios[g.name] is None for g in r.facts.gpus)
+        if any(g.vbios_version is None or g.driver_version is None for g in r.facts.gpus):
+            yield r.unknown("the driver or VBIOS version of a GPU is not told")
+        elif split:
+            yield Judgement(
+                Status.WARN,
+                "driver or VBIOS versions differ, and none is on most GPUs",
+                nodes=(r.node,),
+                observed=values,
+                evidence=(r.quote(r.facts.gpus[0].line),),
+            )
+        else:
             yield ok("driver and VBIOS as on the other nodes", r.node, observed=values, evidence=(r.quote(1),))
 
 
