@@ -9,6 +9,7 @@ from checks.judgement import Judgement, ok
 from checks.outputs import NotAvailable
 from checks.rules import Read, rule
 from checks.rules.gpu.common import gpu, readings
+from checks.tools.formats import absent
 from checks.tools.nvidia_smi import GpuRecoveries
 from checks.tools.nvidia_smi_memory import GpuEccs, GpuRemaps
 from checks.view import Reading, View, observed
@@ -30,9 +31,7 @@ def ecc(view: View) -> Iterator[Judgement]:
             yield r.unknown()
             continue
         bad = False
-        unknown = [
-            g for g in r.facts.gpus if g.uncorrected_volatile_dram is None and g.uncorrected_volatile_sram is None
-        ]
+        untold = [g for g in r.facts.gpus if None in (g.uncorrected_volatile_dram, g.uncorrected_volatile_sram)]
         for g in r.facts.gpus:
             sram = max(g.uncorrected_volatile_sram or 0, g.uncorrected_aggregate_sram or 0)
             where = {"nodes": (r.node,), "entities": (gpu(r.node, g.index),), "evidence": (r.quote(g.line),)}
@@ -56,20 +55,24 @@ def ecc(view: View) -> Iterator[Judgement]:
                     faults=("gpu-dbe",),
                     **where,  # type: ignore[arg-type]
                 )
-            if (g.corrected_volatile_dram or 0) > view.limit("dram-corr", "azure"):
-                bad = True
-                yield Judgement(
-                    Status.WARN,
-                    "very many corrected memory errors",
-                    observed=(observed("DRAM corrected", g.corrected_volatile_dram, "errors", r.node),),
-                    threshold=view.against("dram-corr", "azure"),
-                    **where,  # type: ignore[arg-type]
-                )
-        if bad:
-            continue
-        if len(unknown) == len(r.facts.gpus):
+            for count, limit, level, memory in (
+                (g.corrected_volatile_dram, "dram-corr", "azure", "DRAM"),
+                (g.corrected_volatile_sram, "sram-corr", None, "SRAM"),
+            ):
+                if (count or 0) > view.limit(limit, level):
+                    bad = True
+                    yield Judgement(
+                        Status.WARN,
+                        f"very many corrected {memory} errors",
+                        observed=(observed(f"{memory} corrected", count, "errors", r.node),),
+                        threshold=view.against(limit, level),
+                        **where,  # type: ignore[arg-type]
+                    )
+        if len(untold) == len(r.facts.gpus):
             yield r.unknown("the GPUs count no ECC errors (ECC off or not supported)")
-        else:
+        elif untold:
+            yield r.unknown("the ECC errors of a GPU are not told")
+        elif not bad:
             yield ok("no uncorrected errors", r.node, evidence=(r.quote(r.facts.gpus[0].line),))
 
 
@@ -112,7 +115,7 @@ def row_remap(view: View) -> Iterator[Judgement]:
                     faults=("gpu-remap-pending",),
                     **where,  # type: ignore[arg-type]
                 )
-            elif g.failure is None and g.pending is None:
+            elif g.failure is None or g.pending is None:
                 bad = True
                 yield r.unknown("row remapping is not told for a GPU")
         if not bad:
@@ -138,8 +141,12 @@ def recovery(view: View) -> Iterator[Judgement]:
             else:
                 yield r.unknown()
             continue
-        wanted = [g for g in r.facts.gpus if g.action.lower() != "none"]
-        if not wanted:
+        # a GPU that only says it needs a reset has told enough; `none` is an answer, not the lack of one
+        wanted = [g for g in r.facts.gpus if not absent(g.action) or "reset" in g.action.lower()]
+        untold = [g for g in r.facts.gpus if g not in wanted and g.action.lower() != "none"]
+        if untold:
+            yield r.unknown("the recovery action of a GPU is not told")
+        elif not wanted:
             yield ok("the driver recommends nothing", r.node, evidence=(r.quote(r.facts.gpus[0].line),))
         for g in wanted:
             yield Judgement(
