@@ -26,6 +26,16 @@ _PATTERNS: dict[str, str] = {
     "sonic-pattern": r"(?:WRED_PROFILE|QUEUE|PORT_QOS_MAP|DSCP_TO_TC_MAP|TC_TO_PRIORITY_GROUP_MAP|TC_TO_QUEUE_MAP|"
     r"BUFFER_PG|BUFFER_PROFILE|PFC_WD)\*",
 }
+TOOLS = (
+    *("nvidia-smi", "ethtool", "rdma", "mlnx_qos", "lldpcli", "lspci", "lscpu", "ip", "nvme", "chronyc", "journalctl"),
+    *("vmstat", "iostat", "lfs", "lctl", "lnetctl", "dcgmi", "nv-fabricmanager", "ipmitool", "timeout", "setsid"),
+    *("sinfo", "squeue", "scontrol", "sdiag", "sacct", "kubectl", "iblinkinfo", "ibqueryerrors"),
+)
+"""Tools that catalogue commands use, as `doctor` looks for them."""
+VERSIONED_TOOLS = ("nvidia-smi", "ethtool", "lfs", "nvme", "dcgmi", "scontrol", "lscpu", "nv-fabricmanager")
+"""Those that print their version and nothing else when asked with --version."""
+_PATTERNS["tool"] = "|".join(map(re.escape, TOOLS))
+_PATTERNS["versioned-tool"] = "|".join(map(re.escape, VERSIONED_TOOLS))
 TYPES = {name: re.compile(pattern, re.ASCII) for name, pattern in _PATTERNS.items()}
 
 SONIC_PATTERNS = (

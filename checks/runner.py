@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 from checks import judge, plan, rules
@@ -106,6 +107,40 @@ class Runner:
             tell(Progress(rule.id, done + 1, len(chosen), findings))
         return found
 
+    def sweep(
+        self,
+        patterns: Iterable[str],
+        *,
+        rounds: int,
+        on_progress: Tell | None = None,
+        cancelled: Cancelled | None = None,
+    ) -> None:
+        """Asks a living cluster for everything the named checks read, once a round; judges nothing.
+
+        Raises:
+            CancelledError: `cancelled()` became true; what was collected stays.
+        """
+        store = self.store
+        if not isinstance(store, Collector):
+            raise TypeError("a recording has nobody to ask")
+        chosen = rules.select(patterns)
+        tell = on_progress or (lambda progress: None)
+        stop = cancelled or (lambda: False)
+
+        def on_node(event: NodeEvent) -> None:
+            tell(Progress("", number, rounds, node=event))
+
+        for number in range(1, rounds + 1):
+            began = time.monotonic()
+            for stage in (plan.simple, plan.with_parameters):
+                store.collect(stage(chosen, self.view), round=number, on_node=on_node, cancelled=stop)
+                if stop():
+                    raise CancelledError
+            tell(Progress("", number, rounds))
+            if number < rounds:
+                waiting = partial(_tell_wait, tell, number, rounds)
+                _wait(began + store.window_s, waiting, stop)
+
     def forget(self) -> None:
         """Judges anew next time, after more was collected."""
         self._found.clear()
@@ -137,11 +172,20 @@ class Runner:
         again = [w for stage in stages for w in stage(asked, self.view) if w.command in twice]
         if not store.unasked(again, round=2):
             return
-        while (left := self._first_read + store.window_s - time.monotonic()) > 0:
-            if stop():
-                raise CancelledError
-            tell(Progress("", 0, len(chosen), waiting_s=left))
-            time.sleep(min(left, 0.25))
+        _wait(self._first_read + store.window_s, partial(_tell_wait, tell, 0, len(chosen)), stop)
         store.collect(again, round=2, on_node=on_node, cancelled=stop)
         if stop():
             raise CancelledError
+
+
+def _tell_wait(tell: Tell, done: int, total: int, left: float) -> None:
+    tell(Progress("", done, total, waiting_s=left))
+
+
+def _wait(until: float, tell: Callable[[float], None], stop: Cancelled) -> None:
+    """Waits until a time of `time.monotonic`, telling what is left, in seconds."""
+    while (left := until - time.monotonic()) > 0:
+        if stop():
+            raise CancelledError
+        tell(left)
+        time.sleep(min(left, 0.25))

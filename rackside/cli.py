@@ -118,12 +118,13 @@ def live_options(parser: argparse.ArgumentParser, *, always: bool = False) -> No
         live.add_argument("--record", metavar="FOLDER", help="where to keep the answers (default: the state folder)")
         live.add_argument("--no-record", action="store_true", help="do not keep the answers")
         live.add_argument(
-            "--interval", type=_seconds, metavar="S", help="seconds between two readings of a rate (default: 60)"
+            "--interval", type=seconds, metavar="S", help="seconds between two readings of a rate (default: 60)"
         )
     live.add_argument("--ssh-config", metavar="FILE", help="instead of ~/.ssh/config")
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """An option's value in seconds."""
     try:
         value = float(text)
     except ValueError:

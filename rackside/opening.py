@@ -43,18 +43,20 @@ def opened(args: argparse.Namespace) -> Opened:
     return found
 
 
-def asking(args: argparse.Namespace) -> Asking:
+def asking(args: argparse.Namespace, *, record: Path | None = None) -> Asking:
     """How living nodes are asked, as the options say; answers are recorded unless `--no-record`."""
     from checks.clusters import WINDOW_S, Asking, locate
     from rackside.asking import interactive, passphrase
 
-    record = Path(args.record) if args.record else None
-    if record is None and not args.no_record:
-        record = recording_folder(locate(args.cluster).resolve().name) if args.cluster else None
+    if record is None and getattr(args, "record", None):
+        record = Path(args.record)
+    if record is None and getattr(args, "live", False) and not args.no_record:
+        record = recording_folder(locate(args.cluster).resolve().name)
+    interval = getattr(args, "interval", None)
     return Asking(
         ssh_config=Path(args.ssh_config) if args.ssh_config else None,
         record=record,
-        window_s=WINDOW_S if args.interval is None else args.interval,
+        window_s=WINDOW_S if interval is None else interval,
         passphrase=passphrase,
         interactive=interactive,
     )

@@ -110,15 +110,15 @@ def table(raw: Raw, command: str, *, key: str = "index") -> Table | Unparsable |
             odd.append(raw.odd(n))
     if not rows:
         return raw.unparsable(f"no row with the fields of {command}")
-    if not raw.complete and len(rows) and rows[-1].line == len(raw.lines) and odd_last(rows):
+    if not raw.complete and rows[-1].line == len(raw.lines) and odd_last(rows):
         odd.append(raw.odd(rows[-1].line))
     return Table(tuple(rows), tuple(odd))
 
 
 def odd_last(rows: Sequence[Row]) -> bool:
-    """Whether the last of several rows was cut inside its last cell: it is shorter than its peers' are."""
+    """Whether the last row may be cut inside its last cell: it is shorter than its peers' are, or has none."""
     if len(rows) < 2:
-        return False
+        return True
     last = [list(r.cells.values())[-1] for r in rows]
     return len(last[-1]) < min(len(v) for v in last[:-1])
 

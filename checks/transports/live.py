@@ -58,6 +58,8 @@ class Live:
         self._asked: set[Key] = set()
         self._failed: dict[str, NotAvailable] = {}
         self._hung: set[tuple[str, str]] = set()
+        self.clock_offsets_s: dict[str, float] = {}
+        """Each node's clock minus this machine's, late by the way of the answer; as of the newest answer."""
         self._connections: dict[str, Connection] = {}
         self._jumps: dict[str, tuple[threading.Semaphore, threading.Lock]] = {}
         self._known: dict[tuple[object, ...], KnownHosts] = {}
@@ -181,6 +183,11 @@ class Live:
         return dict(self._failed)
 
     @property
+    def count(self) -> int:
+        """Outputs collected."""
+        return len(self._outputs)
+
+    @property
     def answered(self) -> bool:
         """Whether any node answered anything."""
         return bool(self._outputs)
@@ -236,6 +243,8 @@ class Live:
         if not answers.started:
             said = safe_line((answers.before or err).decode("utf-8", "replace").strip(), limit=160)
             raise SshError("denied", f"the account runs something else than a shell: {said or 'no answer'}")
+        if clock_s := max((a.clock_s for a in answers.answers if a.clock_s), default=None):
+            self.clock_offsets_s[node] = clock_s - time.time()
         self._keep(node, asked, answers, round)
         if not answers.finished:
             self._drop(node)
