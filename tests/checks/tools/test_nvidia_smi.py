@@ -81,15 +81,164 @@ def test_dress_around_the_rows_does_not_matter(dress: Any) -> None:
 @pytest.mark.parametrize("command", ["smi-core", "smi-perf", "smi-pcie", "smi-ecc"])
 def test_a_row_that_is_cut_off_leaves_a_mark(command: str) -> None:
     text = {
-        "smi-core": files.smi_core,
-        "smi-perf": files.smi_perf,
-        "smi-pcie": files.smi_pcie,
-        "smi-ecc": files.smi_ecc,
-    }[command]()
+        "smi-core": files.smi_core(),
+        "smi-perf": files.smi_perf(),
+        "smi-pcie": files.smi_pcie(),
+        "smi-ecc": files.smi_ecc(),
+    }[command]
     found = read(command, text[: text.rindex(",") - 2])
-    assert isinstance(found, Unparsable) or (isinstance(found, Facts) and (found.odd or len(found.gpus) == 3))  # type: ignore[attr-defined]
-    if isinstance(found, Facts):
-        assert found.odd
+    assert isinstance(found, Facts)
+    assert [o.line for o in found.odd] == [4]
+
+
+def test_the_list_gives_index_name_uuid_and_mig_devices() -> None:
+    text = files.smi_list(2).replace(
+        "GPU 1:", "  MIG 3g.40gb     Device  0: (UUID: MIG-4d6f0b0e-0c9a-4a57-8d5e-0d6f0b0e2a11)\nGPU 1:"
+    )
+    found = facts("smi-list", text)
+    assert [(g.index, g.name, g.uuid, g.line, g.mig_devices) for g in found.gpus] == [
+        (0, "NVIDIA A800-SXM4-80GB", files.UUIDS[0], 1, 1),
+        (1, "NVIDIA A800-SXM4-80GB", files.UUIDS[1], 3, 0),
+    ]
+    assert (found.odd, found.unreachable) == ((), ())
+
+
+def test_a_cut_off_list_marks_the_torn_line() -> None:
+    found = facts("smi-list", files.smi_list(2)[:-20])
+    assert [g.index for g in found.gpus] == [0]
+    assert [o.line for o in found.odd] == [2]
+
+
+def test_identity_is_read_in_full() -> None:
+    gpu = facts("smi-core", files.smi_core()).gpus[3]
+    assert gpu.model_dump() == {
+        "line": 4,
+        "index": 3,
+        "uuid": files.UUIDS[3],
+        "bus_id": files.BUSES[3],
+        "serial": "156122100003",
+        "name": "NVIDIA A800-SXM4-80GB",
+        "driver_version": "550.90.07",
+        "vbios_version": "92.00.A3.00.01",
+        "inforom_image": "G506.0210.00.04",
+        "persistence_mode": True,
+        "mig_mode": False,
+        "ecc_mode": True,
+        "compute_mode": "Default",
+    }
+
+
+def test_load_is_read_in_full() -> None:
+    gpu = facts("smi-perf", files.smi_perf()).gpus[2]
+    assert gpu.model_dump() == {
+        "line": 3,
+        "index": 2,
+        "pstate": "P0",
+        "utilization_pct": 96.0,
+        "memory_used_mib": 71204.0,
+        "memory_total_mib": 81920.0,
+        "temperature_c": 62.0,
+        "memory_temperature_c": 66.0,
+        "power_w": 390.0,
+        "power_limit_w": 400.0,
+        "power_max_w": 400.0,
+        "sm_clock_mhz": 1395.0,
+        "sm_clock_max_mhz": 1410.0,
+        "memory_clock_mhz": 1593.0,
+        "event_reasons": 4,
+    }
+
+
+def test_pcie_links_give_generation_and_width_now_and_at_most() -> None:
+    gpu = facts("smi-pcie", files.smi_pcie(gen={1: "1"}, width={1: "8"})).gpus[1]
+    assert (gpu.index, gpu.bus_id, gpu.line) == (1, files.BUSES[1], 2)
+    assert (gpu.gen, gpu.gen_max, gpu.width, gpu.width_max) == (1, 4, 8, 16)
+
+
+def test_ecc_counts_keep_their_columns_apart() -> None:
+    gpu = facts("smi-ecc", files.smi_ecc({1: "1, 2, 3, 4, 5, 6"})).gpus[1]
+    assert (gpu.corrected_volatile_dram, gpu.corrected_volatile_sram) == (1, 2)
+    assert (gpu.uncorrected_volatile_dram, gpu.uncorrected_volatile_sram) == (3, 4)
+    assert (gpu.uncorrected_aggregate_dram, gpu.uncorrected_aggregate_sram) == (5, 6)
+
+
+@pytest.mark.parametrize(("yes", "no"), [("1", "0"), ("Yes", "No")])
+def test_remapping_flags_read_alike_from_old_and_new_drivers(yes: str, no: str) -> None:
+    found = facts("smi-remap", files.smi_remap({0: f"0, 0, {no}, {no}", 1: f"2, 3, {yes}, {no}"}))
+    assert [(g.bus_id, g.pending, g.failure) for g in found.gpus[:2]] == [
+        (files.BUSES[0], False, False),
+        (files.BUSES[1], True, False),
+    ]
+    assert (found.gpus[1].correctable, found.gpus[1].uncorrectable) == (2, 3)
+
+
+def test_a_remapping_row_without_its_last_column_is_odd_and_not_zero() -> None:
+    found = facts("smi-remap", files.smi_remap({3: "0, 0, 0"}))
+    assert len(found.gpus) == 3
+    assert [o.line for o in found.odd] == [4]
+
+
+def test_retired_pages_give_address_and_cause() -> None:
+    text = f"{files.UUIDS[0]}, 0x0000000000012c3f, Double Bit ECC\n{files.UUIDS[1]}, [N/A], Single Bit ECC\n"
+    found = facts("smi-retired", text)
+    assert [(p.uuid, p.address, p.cause) for p in found.pages] == [
+        (files.UUIDS[0], "0x0000000000012c3f", "Double Bit ECC"),
+        (files.UUIDS[1], None, "Single Bit ECC"),
+    ]
+    assert isinstance(read("smi-retired", ""), Empty)
+
+
+def test_fabric_states_are_kept_as_worded() -> None:
+    found = facts("smi-fabric", "0, Completed, Success\n1, In Progress, N/A\n2, [N/A], [N/A]\n")
+    assert [(g.index, g.state, g.status) for g in found.gpus] == [
+        (0, "Completed", "Success"),
+        (1, "In Progress", None),
+        (2, None, None),
+    ]
+
+
+def test_a_recovery_no_gpu_tells_is_unsupported() -> None:
+    found = read("smi-recovery", "0, [N/A]\n1, [Not Supported]\n")
+    assert isinstance(found, NotAvailable)
+    assert found.kind == "unsupported"
+
+
+def test_older_names_in_a_header_mean_the_same() -> None:
+    text = (
+        "index, clocks.current.sm [MHz], clocks_throttle_reasons.active, enforced.power.limit [W]\n"
+        "0, 1395 MHz, 0x0000000000000040, 400.00 W\n"
+    )
+    (gpu,) = facts("smi-perf", text).gpus
+    assert (gpu.sm_clock_mhz, gpu.event_reasons, gpu.power_limit_w) == (1395.0, 64, 400.0)
+    assert (gpu.utilization_pct, gpu.temperature_c, gpu.pstate) == (None, None, None)
+
+
+@pytest.mark.parametrize("drop", [1, 5])
+def test_rows_with_fewer_columns_than_asked_for_are_not_guessed(drop: int) -> None:
+    rows = [row.split(", ") for row in files.smi_ecc().splitlines()]
+    text = "".join(", ".join(row[:-drop]) + "\n" for row in rows)
+    assert isinstance(read("smi-ecc", text), Unparsable)
+
+
+def test_thousands_separators_never_shift_the_columns() -> None:
+    found = facts("smi-ecc", files.smi_ecc({1: "1,204, 0, 0, 0, 0, 0"}))
+    assert [g.index for g in found.gpus] == [0, 2, 3]
+    assert [o.line for o in found.odd] == [2]
+
+
+def test_a_number_torn_at_the_end_leaves_a_mark() -> None:
+    one = files.smi_perf().splitlines()[0].replace("0x0000000000000004", "0x00000000000000")
+    assert facts("smi-perf", one).odd
+    assert facts("smi-perf", files.smi_perf()[:-5]).odd
+    assert not facts("smi-perf", files.smi_perf()).odd
+
+
+def test_a_gpu_lost_between_the_rows_is_odd() -> None:
+    rows = files.smi_pcie().splitlines()
+    rows[2] = "Unable to determine the device handle for GPU 0000:47:00.0: Unknown Error"
+    found = facts("smi-pcie", "\n".join(rows) + "\n")
+    assert [g.index for g in found.gpus] == [0, 1, 3]
+    assert [o.line for o in found.odd] == [3]
 
 
 def test_a_list_with_a_lost_gpu_names_it() -> None:
