@@ -284,4 +284,6 @@ def _busy(
             threshold=view.against("util-target"),
             evidence=quotes,
         )
+    if silent := {g.index for _, g in rows} - {g.index for _, g in rows if g.utilization_pct is not None}:
+        return rows[-1][0].unknown(f"the utilisation of {len(silent)} GPUs is not told")
     return ok("the GPUs are busy", node, observed=seen, evidence=quotes)

@@ -104,6 +104,27 @@ def test_a_gpu_the_driver_cannot_open_is_missing_and_quoted() -> None:
     assert "4E:00.0" in bad.evidence[0].text
 
 
+def test_a_gpu_that_only_the_bus_shows_as_dead_has_fallen_off() -> None:
+    cards = "".join(
+        f"0000:{bus[9:].lower()} 3D controller [0302]: NVIDIA Corporation GA100 [A800 SXM4 80GB] [10de:20bd] (rev {rev})\n"
+        for bus, rev in zip(files.BUSES, ("a1", "a1", "a1", "ff"), strict=True)
+    )
+    bad = check("gpu.count", (("gpu2", "smi-list"), files.smi_list(3)), (("gpu2", "lspci-gpu"), cards))[0]
+    assert (bad.status, bad.faults, bad.certainty) == (Status.CRITICAL, ("gpu-fallen-off-bus",), "established")
+    assert "rev ff" in bad.evidence[-1].text
+    alive = check(
+        "gpu.count", (("gpu2", "smi-list"), files.smi_list(3)), (("gpu2", "lspci-gpu"), cards.replace("ff", "a1"))
+    )
+    assert alive[0].faults == ("gpu-missing-after-boot",)
+
+
+def test_a_node_whose_driver_finds_no_device_misses_all() -> None:
+    none = ("No devices were found\n", 6)
+    bad = check("gpu.count", (("gpu2", "smi-list"), none))[0]
+    assert (bad.status, bad.entities, bad.certainty) == (Status.CRITICAL, ("gpu2: 4 of 4 GPUs",), "supported")
+    assert of(check("gpu.answers", (("gpu2", "smi-list"), none)), "gpu2").status == Status.UNKNOWN
+
+
 # ---- NVLink: the model and its peers
 
 
@@ -198,6 +219,24 @@ def test_a_slowdown_without_a_reason_is_critical_and_only_a_hypothesis() -> None
 def test_a_slowdown_with_its_reason_is_told_once() -> None:
     found = check("gpu.throttle", *samples("gpu2", reasons={1: "0x0000000000000088"}))
     assert [f.faults for f in found if f.status > Status.OK] == [("gpu-power-brake",)]
+
+
+def test_one_gpu_whose_reasons_are_never_told_leaves_its_node_unknown() -> None:
+    found = check("gpu.throttle", *samples("gpu2", reasons={1: "[N/A]"}))
+    assert (found[0].status, found[0].nodes, found[0].missing) == (Status.UNKNOWN, "gpu2", ("smi-perf",))
+    assert [(f.status, f.nodes) for f in found[1:]] == [(Status.OK, "gpu[1,3-4]")]
+
+
+def test_samples_that_did_not_answer_are_left_out_of_the_count() -> None:
+    held = samples("gpu2", count=3, reasons={1: "0x0000000000000040"})
+    torn = [(("gpu2", f"smi-perf~{n}"), "garbage\n") for n in (4, 5)]
+    bad = check("gpu.throttle", *held, *torn)[0]
+    assert (bad.status, bad.nodes, bad.faults) == (Status.CRITICAL, "gpu2", ("gpu-thermal-hw",))
+
+
+def test_one_gpu_whose_utilisation_is_never_told_leaves_its_node_unknown() -> None:
+    found = check("gpu.utilisation", *samples("gpu2", util={1: "[N/A]"}))
+    assert (found[0].status, found[0].nodes, found[0].missing) == (Status.UNKNOWN, "gpu2", ("smi-perf",))
 
 
 def test_a_slower_model_is_not_a_slow_gpu() -> None:
