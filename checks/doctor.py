@@ -114,7 +114,7 @@ def _health(cluster: Cluster, live: Live, view: View, node: str, needed: frozens
             nodes=node,
             status=Status.WARN if off else Status.OK,
             reason=OFF if off else "",
-            **clock,  # type: ignore[arg-type]
+            **clock,
         )
     gone, versions = [], {}
     for tool in params.TOOLS:
@@ -139,5 +139,5 @@ def _health(cluster: Cluster, live: Live, view: View, node: str, needed: frozens
         missing=missing,
         absent=tuple(t for t in gone if t not in needed),
         versions=versions,
-        **clock,  # type: ignore[arg-type]
+        **clock,
     )

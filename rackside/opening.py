@@ -62,6 +62,13 @@ def asking(args: argparse.Namespace, *, record: Path | None = None) -> Asking:
     )
 
 
+def live_by_name(cluster: str) -> Asking:
+    """How the full-screen application asks a cluster chosen there: recorded, with keys that need no typing."""
+    from checks.clusters import Asking, locate
+
+    return Asking(record=recording_folder(locate(cluster).resolve().name))
+
+
 def _attach(found: Opened, attach: list[str]) -> None:
     for text in attach:
         kind, equals, name = text.partition("=")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from tui.screens.base import RackScreen
 from tui.screens.home import HomeScreen
 
 if TYPE_CHECKING:
-    from checks.clusters import Opened
+    from checks.clusters import Asking, Opened
     from tui.screens.walk import WalkScreen
 
 
@@ -49,8 +49,11 @@ class RacksideApp(App[int]):
         resume: Path | None = None,
         *,
         journal_dir: Path,
+        opened: Opened | None = None,
+        asking: Callable[[str], Asking] | None = None,
     ) -> None:
         super().__init__()
+        self._given, self._asking = opened, asking
         self._wanted = (cluster, tuple(overlays), runbook, resume)
         self.journal_dir = journal_dir
         self.opened: Opened | None = None
@@ -70,6 +73,8 @@ class RacksideApp(App[int]):
         cluster, overlays, runbook, resume = self._wanted
         if resume is not None:
             self.call_after_refresh(self.resume_walk, str(resume))
+        elif self._given is not None:
+            self.post_message(ClusterOpened(self._given, runbook or "", cluster or "", tuple(overlays)))
         elif cluster is not None:
             self.call_after_refresh(self.open_cluster, cluster, overlays, then=runbook or "")
         elif runbook is not None:
@@ -84,8 +89,11 @@ class RacksideApp(App[int]):
 
     @property
     def source(self) -> str:
-        """`replay`, `live`, or nothing while no cluster is open."""
-        return self.opened.source if self.opened else ""
+        """`replay`, `live`, `recording` for live and kept, or nothing while no cluster is open."""
+        if self.opened is None:
+            return ""
+        kept = self.opened.asking is not None and self.opened.asking.record is not None
+        return "recording" if kept else self.opened.source
 
     # opening clusters and walks
 
@@ -99,8 +107,25 @@ class RacksideApp(App[int]):
 
         self.post_message(ClusterOpened(open_cluster(name, overlays), then, name, overlays))
 
+    def ask_live(self, name: str) -> None:
+        """Opens a cluster to ask its nodes; nothing is asked before a walk or a check wants it."""
+        self._ask_live(name)
+
+    @work(thread=True, group="open", exclusive=True, exit_on_error=False)
+    def _ask_live(self, name: str) -> None:
+        from checks.clusters import open_live
+
+        self.post_message(ClusterOpened(open_live(name, self._asking(name) if self._asking else None), "", name, ()))
+
+    def on_unmount(self) -> None:
+        """Ends the connections to a living cluster."""
+        if self.opened is not None:
+            self.opened.close()
+
     @on(ClusterOpened)
     def _opened(self, event: ClusterOpened) -> None:
+        if self.opened is not None and self.opened is not event.opened:
+            self.opened.close()
         self.opened, self.cluster_name, self.overlays = event.opened, event.name, event.overlays
         if self.home.is_mounted and self.home.shelves.clusters:
             self.home.cluster_opened()
@@ -141,6 +166,7 @@ class RacksideApp(App[int]):
     def _resume_walk(self, journal: Path) -> None:
         from runbooks.session import Session
 
+        # a journal of a living cluster names its recording itself
         self.post_message(SessionReady(Session.resume(journal)))
 
     @on(SessionReady)
@@ -217,7 +243,14 @@ def refuse(term: str, terminal: bool) -> str:
 
 
 def run(
-    cluster: str | None, overlays: Sequence[str], runbook: str | None, resume: Path | None, journal_dir: Path
+    cluster: str | None,
+    overlays: Sequence[str],
+    runbook: str | None,
+    resume: Path | None,
+    journal_dir: Path,
+    *,
+    opened: Opened | None = None,
+    asking: Callable[[str], Asking] | None = None,
 ) -> int:
     """Opens the application and gives the exit status.
 
@@ -227,6 +260,6 @@ def run(
     # Textual draws on standard error and starts on a pipe as well
     if why := refuse(os.environ.get("TERM", ""), sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(why)
-    app = RacksideApp(cluster, overlays, runbook, resume, journal_dir=journal_dir)
+    app = RacksideApp(cluster, overlays, runbook, resume, journal_dir=journal_dir, opened=opened, asking=asking)
     app.run()
     return app.return_code or 0

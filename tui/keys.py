@@ -47,6 +47,7 @@ SCREENS: dict[str, list[Binding]] = {
         _key("p", "path", "path"),
         _key("n", "nodes", "nodes"),
         _key("q", "app.quit", "leave"),
+        _key("l", "ask_live", "ask-live"),
     ],
     "walk": [
         _key("enter", "choose", "open", display="enter"),
@@ -59,6 +60,7 @@ SCREENS: dict[str, list[Binding]] = {
         _key("r", "report", "report"),
         _key("n", "nodes", "nodes-walk", shown=False),
         _key("x", "cancel", "cancel"),
+        _key("R", "ask_again", "ask-again"),
         _key("slash", "search", "search-rows", shown=False, display="/"),
         _key("tab", "app.focus_next", "next-part", shown=False, display="tab"),
         BACK,
@@ -92,6 +94,7 @@ SCREENS: dict[str, list[Binding]] = {
         _key("enter", "choose", "unfold", display="enter"),
         _key("slash", "search", "search-rows", display="/"),
         _key("u", "run_checks", "run-all"),
+        _key("R", "ask_again", "ask-nodes-again"),
         _key("x", "cancel", "cancel"),
         BACK,
         BACK_TOO,

@@ -23,6 +23,8 @@ from common.safetext import safe_line
 POOL = 64
 LOGINS_PER_JUMP = 4
 STEP_S = 120.0
+UNLOCK_NODES = 16
+"""Nodes looked at for the keys they want; the rest of a fleet wants the same."""
 COULD_NOT = "could not be asked: "
 NOT_ASKED = NotAvailable("not-asked", "not asked yet")
 
@@ -162,6 +164,7 @@ class Live:
         for node in named:
             self._failed.pop(node, None)
         self._hung = {h for h in self._hung if h[0] not in named}
+        self._known.clear()  # whoever asks again may have added the host key that was missing
         if nodes is not None:
             self._outputs = {k: o for k, o in self._outputs.items() if k[0] not in named}
         self._asked = {k for k in self._asked if k[0] not in named or k in self._outputs}
@@ -176,6 +179,14 @@ class Live:
             connections, self._connections = list(self._connections.values()), {}
         for connection in connections:
             connection.close()
+
+    def unlock(self) -> None:
+        """Opens the private keys that will be needed, so that a passphrase is asked now and not in the middle."""
+        for node in self.cluster.nodes()[:UNLOCK_NODES]:
+            target = self._config.target(node)
+            for hop in target.jumps:
+                self._keys.open(self._config.target(hop, jump=True))
+            self._keys.open(target)
 
     @property
     def failures(self) -> dict[str, NotAvailable]:

@@ -68,6 +68,11 @@ class Keys:
                 offered.add(key.asbytes())
                 yield key
 
+    def open(self, target: Target) -> None:
+        """Opens the keys of a target, asking for passphrases where needed."""
+        for _ in self.of(target):
+            pass
+
     def problems(self, target: Target) -> list[str]:
         """Why identity files of a target cannot be used."""
         return [f"{f}: {said}" for f in target.identities if isinstance(said := self._opened.get(f), str)]

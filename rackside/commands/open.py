@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from common.errors import UsageError
 from rackside import opening, output
 
 DEFAULT_RUNBOOK = "triage"
@@ -18,15 +19,23 @@ def run(args: argparse.Namespace) -> int:
         from tui.app import run as run_app
 
         folder = opening.journal_folder()
+        opened = None
+        if args.live:
+            if not args.cluster:
+                raise UsageError("--live needs a cluster (-c)")
+            opened = opening.opened(args)
+            assert opened.live is not None
+            # while this is still a plain terminal: a full screen has no place to type a passphrase
+            opened.live.unlock()
         return run_app(
             cluster=args.cluster,
             overlays=args.overlay,
             runbook=args.runbook,
             resume=Path(args.resume) if args.resume else None,
             journal_dir=folder,
+            opened=opened,
+            asking=opening.live_by_name,
         )
-    from common.errors import UsageError
-
     if not args.cluster and not args.resume:
         raise UsageError("no terminal here: name a cluster (-c) to walk it in plain text, or see `rackside --help`")
     from rackside.commands import walk

@@ -200,6 +200,11 @@ class HomeScreen(RackScreen):
         """The nodes of the open or highlighted cluster."""
         self.rack.show_nodes(cluster=self._cluster())
 
+    def action_ask_live(self) -> None:
+        """Opens the highlighted cluster to ask its nodes over SSH."""
+        if name := self._cluster():
+            self.rack.ask_live(name)
+
     # filtering
 
     def action_search(self) -> None:

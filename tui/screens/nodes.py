@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from common.safetext import safe_line
 from common.words import say
 from tui import keys, nodetext
 from tui.messages import ChecksDone, Progressed
+from tui.node_progress import READ_EVERY_S, NodeProgress
 from tui.screens.ask import AskText
 from tui.screens.base import RackScreen
 from tui.widgets.columns import Columns
@@ -75,14 +76,22 @@ class NodesScreen(RackScreen):
     CSS_PATH = "../styles/nodes.tcss"
     BINDINGS = [*keys.SCREENS["nodes"]]
 
-    def __init__(self, opened: Opened, findings: Sequence[Finding] = ()) -> None:
+    def __init__(
+        self,
+        opened: Opened,
+        findings: Sequence[Finding] = (),
+        ask_again: Callable[[frozenset[str] | None], None] | None = None,
+    ) -> None:
         super().__init__()
         self.opened = opened
+        self._ask_again = ask_again
+        self.nodes = NodeProgress()
         self.findings: dict[str, list[Finding]] = {}
         self._take(findings)
         self._unfolded: set[str] = set()
         self._folded: set[str] = set()
         self._find: dict[str, Finding] = {}
+        self._groups: dict[str, str] = {}
 
     def _take(self, findings: Iterable[Finding]) -> None:
         fresh: dict[str, list[Finding]] = {}
@@ -100,6 +109,8 @@ class NodesScreen(RackScreen):
         super().on_mount()
         self._fill()
         self.query_one(Rows).focus()
+        if self.opened.live is not None:
+            self.set_interval(READ_EVERY_S, self._show_nodes)
         if self.findings:
             self._state(say("nodes.so-far"))
         else:
@@ -113,7 +124,25 @@ class NodesScreen(RackScreen):
         if self.opened.store is None:
             self.problem(say("nodes.no-recording"))
             return
+        self.nodes.clear()
         self._run()
+
+    def action_ask_again(self) -> None:
+        """Asks the nodes of the highlighted row anew; from a walk, the walk does it."""
+        live = self.opened.live
+        key = self.query_one(Rows).chosen or ""
+        row = self._groups.get(key.removeprefix("group:")) if key.startswith("group:") else None
+        nodes = frozenset(nodesets.expand(row)) if row else None
+        if live is None or (nodes is None and not live.failures):
+            self.tell(say("live.choose-nodes"))
+        elif self._ask_again is not None:
+            again = self._ask_again
+            self.app.pop_screen()
+            again(nodes)
+        else:
+            live.retry(nodes)
+            self.findings.clear()
+            self.action_run_checks()
 
     @work(thread=True, group="nodes", exclusive=True, exit_on_error=False)
     def _run(self) -> None:
@@ -134,7 +163,12 @@ class NodesScreen(RackScreen):
         self.post_message(ChecksDone(found))
 
     def _tell_progress(self, progress: Progress) -> None:
-        self.post_message(Progressed(progress))
+        if not self.nodes.note(progress):
+            self.post_message(Progressed(progress))
+
+    def _show_nodes(self) -> None:
+        if self.checking and (text := self.nodes.text()):
+            self._state(text.replace("\n", "; "))
 
     @on(Progressed)
     def _progressed(self, event: Progressed) -> None:
@@ -164,6 +198,8 @@ class NodesScreen(RackScreen):
         """Keys that do nothing now are hidden."""
         if action == "cancel":
             return self.checking
+        if action == "ask_again":
+            return self.opened.live is not None and not self.checking
         return not self.checking if action == "run_checks" else True
 
     def action_back(self) -> None:
@@ -206,6 +242,7 @@ class NodesScreen(RackScreen):
 
     def _group(self, name: str, group: Group) -> Iterable[Row]:
         key = f"group:{name}"
+        self._groups[name] = group.nodes
         place = group.nodes or say("nodes.cluster")
         row = Columns(
             (nodetext.status(group.status), STATUS_WIDTH),

@@ -18,6 +18,7 @@ from runbooks.model import DONT_KNOW
 from runbooks.requests import AskOperator, Finished, RunChecks, ShowNote
 from tui import keys, nodetext
 from tui.messages import ChecksDone, Progressed
+from tui.node_progress import READ_EVERY_S, NodeProgress
 from tui.path_rows import PathRows
 from tui.screens.ask import AskText
 from tui.screens.base import RackScreen
@@ -42,6 +43,7 @@ class WalkScreen(RackScreen):
         self.session = session
         self.path = PathRows()
         self._busy = False
+        self.nodes = NodeProgress()
 
     @property
     def request(self) -> RunChecks | AskOperator | ShowNote | Finished:
@@ -64,11 +66,18 @@ class WalkScreen(RackScreen):
         """Goes on from where the session stands."""
         super().on_mount()
         self.query_one("#detail-scroll").can_focus = False
+        if self.live:
+            self.set_interval(READ_EVERY_S, self._show_nodes)
         self.advance()
 
     def on_unmount(self) -> None:
         """Gives the journal back, so that another window can go on with it."""
         self.session.close()
+
+    @property
+    def live(self) -> bool:
+        """True when the nodes themselves are asked."""
+        return self.session.opened is not None and self.session.opened.live is not None
 
     # showing
 
@@ -79,6 +88,7 @@ class WalkScreen(RackScreen):
         match self.request:
             case RunChecks() as request:
                 prompt.running(request.title, request.why, 0, len(request.checks), "")
+                self.nodes.clear()
                 self._run_checks()
             case AskOperator() as request:
                 prompt.ask(request.text, request.why, request.choices, request.free)
@@ -116,6 +126,16 @@ class WalkScreen(RackScreen):
     # doing
 
     @work(thread=True, group="checks", exclusive=True, exit_on_error=False)
+    def _ask_again(self, nodes: frozenset[str] | None) -> None:
+        worker = get_current_worker()
+        try:
+            self.session.ask_again(nodes, self._tell_progress, lambda: worker.is_cancelled)
+        except CancelledError:
+            self.post_message(ChecksDone(cancelled=True))
+            return
+        self.post_message(ChecksDone())
+
+    @work(thread=True, group="checks", exclusive=True, exit_on_error=False)
     def _run_checks(self) -> None:
         worker = get_current_worker()
         try:
@@ -126,7 +146,14 @@ class WalkScreen(RackScreen):
         self.post_message(ChecksDone())
 
     def _tell_progress(self, progress: Progress) -> None:
-        self.post_message(Progressed(progress))
+        # what hundreds of nodes do is read by a timer; a message each would drown the screen
+        if not self.nodes.note(progress):
+            self.post_message(Progressed(progress))
+
+    def _show_nodes(self) -> None:
+        request = self.request
+        if self.checking and isinstance(request, RunChecks) and (text := self.nodes.text()):
+            self.query_one(Prompt).running(request.title, request.why, 0, len(request.checks), "", text)
 
     @on(Progressed)
     def _progressed(self, event: Progressed) -> None:
@@ -232,6 +259,8 @@ class WalkScreen(RackScreen):
             return self.session.walk.decisions > 0 and not self.checking
         if action == "cancel":
             return self.checking
+        if action == "ask_again":
+            return self.live and not self.checking
         return True
 
     def action_choose(self) -> None:
@@ -284,6 +313,23 @@ class WalkScreen(RackScreen):
         step = self.path.steps.get(f"step:{number}")
         return step.step if step and self.focused is self.query_one("#path") else ""
 
+    def action_ask_again(self) -> None:
+        """Asks the nodes that failed once more, and judges everything walked so far again."""
+        opened = self.session.opened
+        if opened is None or opened.live is None or not opened.live.failures:
+            self.tell(say("live.none-failed"))
+            return
+        self.ask_again(None)
+
+    def ask_again(self, nodes: frozenset[str] | None) -> None:
+        """Asks nodes anew, those that failed or the ones named."""
+        if self.checking or self._busy:
+            return
+        self.nodes.clear()
+        self.query_one(Prompt).running(say("live.asking-again"), "", 0, 0, "")
+        self._ask_again(nodes)
+        self.refresh_bindings()
+
     def action_cancel(self) -> None:
         """Stops after the check at work."""
         self.workers.cancel_group(self, "checks")
@@ -305,7 +351,8 @@ class WalkScreen(RackScreen):
         from tui.screens.nodes import NodesScreen
 
         if self.session.opened is not None:
-            self.app.push_screen(NodesScreen(self.session.opened, self.session.walk.findings))
+            again = self.ask_again if self.live else None
+            self.app.push_screen(NodesScreen(self.session.opened, self.session.walk.findings, again))
 
     def action_search(self) -> None:
         """Looks in the path."""

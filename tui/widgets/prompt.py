@@ -62,11 +62,13 @@ class Prompt(Vertical):
         line.value = ""
         line.display = free
 
-    def running(self, title: str, why: str, done: int, total: int, check: str) -> None:
-        """Checks at work."""
+    def running(self, title: str, why: str, done: int, total: int, check: str, nodes: str = "") -> None:
+        """Checks at work; `nodes` says how asking a living cluster goes."""
         filled = BAR * done // total if total else 0
         bar = f"[{'#' * filled}{'.' * (BAR - filled)}]"
         parts = [nodetext.line(title, "bold"), Content(f"{bar} {say('running', done=done, total=total, check=check)}")]
+        if nodes:
+            parts.append(nodetext.block(nodes))
         if why:
             parts.append(nodetext.block(why, "$text-muted"))
         self.query_one("#text", Static).update(Content("\n").join(parts))
