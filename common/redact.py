@@ -19,6 +19,9 @@ KEPT_ENVIRONMENT = (
 )
 """What may be kept of the environment of a process; everything else may be a secret under any name."""
 
+_DROPPED = "RACKSIDE_DROPPED"
+"""Stands for an environment of which nothing may be kept: it was read, and it held no settings."""
+
 _SECRET_NAME = re.compile(r"JWT|TOKEN|SECRET|PASSW|PASSPHRASE|CRED|API_?KEY|AUTH|MUNGE", re.I)
 
 
@@ -48,9 +51,10 @@ def redact_bytes(data: bytes) -> bytes:
 def environment(data: bytes) -> bytes:
     """`/proc/PID/environ` cut down to what may be kept: settings of the training stack that are no secrets."""
     end = b"\0" if b"\0" in data else b"\n"
-    kept = [entry for entry in data.split(end) if _may_be_kept(entry)]
+    entries = [entry for entry in data.split(end) if b"=" in entry]
+    kept = [entry for entry in entries if _may_be_kept(entry)]
     if not kept:
-        return b""
+        return b"%s=%d%s" % (_DROPPED.encode(), len(entries), end) if entries else b""
     return end.join(kept) + (end if data.endswith(end) else b"")
 
 
@@ -80,7 +84,7 @@ def leaks(text: str) -> Iterator[Leak]:
 
 def _may_be_kept(entry: bytes) -> bool:
     name = entry.partition(b"=")[0].decode("utf-8", "replace")
-    return name.startswith(KEPT_ENVIRONMENT) and not _SECRET_NAME.search(name)
+    return name == _DROPPED or name.startswith(KEPT_ENVIRONMENT) and not _SECRET_NAME.search(name)
 
 
 def _innocent(match: re.Match[str]) -> bool:

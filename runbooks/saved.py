@@ -14,7 +14,7 @@ from checks import clusters
 from checks.clusters import Asking, Opened
 from checks.findings import Finding
 from common.errors import InputError, UsageError
-from common.redact import redact
+from common.redact import redact_bytes
 from common.yamlfile import nearest
 from runbooks.engine import Answered, ChecksDone, NoteSeen, Reply, Skipped, Walk
 from runbooks.journal import Event
@@ -77,7 +77,7 @@ def reference(opened: Opened) -> dict[str, Any]:
 
 
 def _clean(data: bytes) -> bytes:
-    return redact(data.decode("utf-8", "replace")).encode()
+    return redact_bytes(data)
 
 
 def reopen(head: Event, journal: Path, asking: Asking | None = None) -> Opened:

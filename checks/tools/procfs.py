@@ -12,9 +12,7 @@ from pydantic import BaseModel
 from checks.outputs import Empty, Facts, OddLine, Outcome, Raw, Unparsable
 from checks.tools.formats import integer
 from checks.tools.load import parse_psi
-
-KEPT = ("NCCL_", "TORCH_NCCL_", "CUDA_", "OMP_NUM_THREADS", "UCX_", "SLURM_")
-"""What may be kept of an environment."""
+from common.redact import KEPT_ENVIRONMENT
 
 
 class Environment(Facts):
@@ -38,7 +36,7 @@ def parse_proc_env(raw: Raw) -> Outcome:
         name, sign, value = part.strip("\n").partition("=")
         if sign and re.fullmatch(r"[A-Za-z_][\w.()%-]*", name):
             seen += 1
-            if name.startswith(KEPT):
+            if name.startswith(KEPT_ENVIRONMENT):
                 values[name], lines[name] = value, at
         at += part.count("\n") if nul else 1
     if not seen or seen < len([p for p in parts if p.strip()]) / 2:

@@ -14,9 +14,7 @@ from checks.inventory import Cluster
 from checks.outputs import NodeEvent, Output
 from checks.transports.layout import UNREACHABLE
 from common.errors import WriteError
-from common.redact import redact
-
-KEPT_ENVIRONMENT = ("NCCL_", "TORCH_NCCL_", "CUDA_", "OMP_NUM_THREADS", "UCX_", "SLURM_")
+from common.redact import environment, redact, redact_bytes
 
 
 class Recorder:
@@ -112,8 +110,4 @@ def _last_round(recordings: Path) -> int:
 
 def cleaned(command: str, data: bytes) -> bytes:
     """Bytes without secrets; unchanged to the byte when there were none."""
-    if command == "proc-env":
-        kept = [e for e in data.split(b"\0") if e.decode("utf-8", "replace").startswith(KEPT_ENVIRONMENT)]
-        data = b"\0".join(kept) + (b"\0" if kept else b"")
-    text = data.decode("utf-8", "surrogateescape")
-    return redact(text).encode("utf-8", "surrogateescape")
+    return redact_bytes(environment(data) if command == "proc-env" else data)
