@@ -84,7 +84,7 @@ def leaks(text: str) -> Iterator[Leak]:
 
 def _may_be_kept(entry: bytes) -> bool:
     name = entry.partition(b"=")[0].decode("utf-8", "replace")
-    return name == _DROPPED or name.startswith(KEPT_ENVIRONMENT) and not _SECRET_NAME.search(name)
+    return name == _DROPPED or (name.startswith(KEPT_ENVIRONMENT) and not _SECRET_NAME.search(name))
 
 
 def _innocent(match: re.Match[str]) -> bool:
