@@ -173,6 +173,7 @@ class Live:
         """Closes every connection for good; whatever runs on a node ends with it."""
         self._closed = True
         self._hang_up()
+        self._keys.close()
 
     def _hang_up(self) -> None:
         with self._lock:

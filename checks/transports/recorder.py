@@ -76,7 +76,10 @@ class Recorder:
 
     def _folder(self, path: Path) -> Path:
         try:
-            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # made one by one: with `parents` only the last would be private
+            for part in [*reversed(path.parents), path]:
+                if part.is_relative_to(self.folder):
+                    part.mkdir(exist_ok=True, mode=0o700)
         except OSError as error:
             raise WriteError(f"{path}: {error.strerror}") from None
         return path

@@ -46,6 +46,7 @@ class Keys:
         self._ask = ask
         self._opened: dict[Path, PKey | str] = {}
         self._agents: dict[str | None, list[Any]] = {}
+        self._connected: list[Any] = []
         self._lock = threading.Lock()
 
     def of(self, target: Target) -> Iterator[PKey]:
@@ -72,6 +73,13 @@ class Keys:
         """Opens the keys of a target, asking for passphrases where needed."""
         for _ in self.of(target):
             pass
+
+    def close(self) -> None:
+        """Lets go of the agents."""
+        with self._lock:
+            agents, self._connected, self._agents = self._connected, [], {}
+        for agent in agents:
+            agent.close()
 
     def problems(self, target: Target) -> list[str]:
         """Why identity files of a target cannot be used."""
@@ -116,7 +124,9 @@ class Keys:
                 try:
                     if socket_path and socket_path != "SSH_AUTH_SOCK":
                         os.environ["SSH_AUTH_SOCK"] = os.path.expanduser(socket_path)
-                    self._agents[socket_path] = list(Agent().get_keys())
+                    agent = Agent()
+                    self._connected.append(agent)
+                    self._agents[socket_path] = list(agent.get_keys())
                 except (SSHException, OSError):
                     self._agents[socket_path] = []
                 finally:
