@@ -129,6 +129,7 @@ class Live:
         if not todo:
             return
         tell = on_node or (lambda event: None)
+        catalogue.table()  # read once here, not by every thread that meets it unread
         stop = threading.Event()
 
         def stopped() -> bool:
@@ -263,6 +264,7 @@ class Live:
 
     def _keep(self, node: str, asked: list[tuple[Wanted, Request]], answers: Answers, round: int) -> None:
         given = {a.index: a for a in answers.answers}
+        kept: list[Output] = []
         for index, (w, request) in enumerate(asked):
             answer = given.get(index)
             hang = request.command.hang_class
@@ -285,10 +287,11 @@ class Live:
                 sample=w.sample,
                 read_at=datetime.fromtimestamp(answer.clock_s, UTC) if answer.clock_s else None,
             )
+            kept.append(output)
             with self._lock:
                 self._outputs[(node, w.command, w.params, round, w.sample)] = output
-            if self._recorder:
-                self._recorder.output(output)
+        if self._recorder:
+            self._recorder.outputs(kept)
 
     # ---- connections
 

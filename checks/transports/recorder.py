@@ -6,6 +6,7 @@ import json
 import os
 import tempfile
 import threading
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,6 +29,8 @@ class Recorder:
         self.folder = folder
         self._lock = threading.Lock()
         self._rounds: set[int] = set()
+        self._made: set[Path] = set()
+        self._failed: set[Path] = set()
         self._before = _last_round(folder / "recordings") if go_on else 0
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -39,29 +42,38 @@ class Recorder:
         if source and source.is_file() and not (folder / "cluster.yaml").exists():
             self._file(folder / "cluster.yaml", redact(source.read_text(encoding="utf-8")).encode())
 
-    def output(self, output: Output) -> None:
-        """Keeps one output; called from the threads that ask."""
+    def outputs(self, outputs: Sequence[Output]) -> None:
+        """Keeps what one node answered in one step; called from the threads that ask."""
+        times: dict[int, list[str]] = {}
+        for output in outputs:
+            name = self._output(output)
+            if output.read_at is not None:
+                at = output.read_at.isoformat().replace("+00:00", "Z")
+                line = f"  {json.dumps(f'{output.node}/{name}.txt')}: {json.dumps(at)}\n"
+                times.setdefault(output.round, []).append(line)
+        for round, lines in times.items():
+            self._append(self._round(round) / "round.yaml", "".join(lines))
+
+    def _output(self, output: Output) -> str:
         entry = catalogue.get(output.command)
         name = entry.stem(output.params) + (f"~{output.sample}" if output.sample > 1 else "")
-        round_folder = self._round(output.round)
-        node = self._folder(round_folder / output.node)
-        # a node that was asked again and answered is not unreachable any more
-        (node / UNREACHABLE).unlink(missing_ok=True)
+        node = self._folder(self._round(output.round) / output.node)
+        if node in self._failed:
+            # asked again it answered: it is not unreachable any more
+            self._failed.discard(node)
+            (node / UNREACHABLE).unlink(missing_ok=True)
         self._file(node / f"{name}.txt", cleaned(output.command, output.stdout))
         if output.status:
             self._file(node / f"{name}.status", f"{output.status}\n".encode())
         if output.stderr.strip():
             self._file(node / f"{name}.stderr", cleaned("", output.stderr))
-        if output.read_at is not None:
-            at = output.read_at.isoformat().replace("+00:00", "Z")
-            self._append(
-                round_folder / "round.yaml", f"  {json.dumps(f'{output.node}/{name}.txt')}: {json.dumps(at)}\n"
-            )
+        return name
 
     def node(self, event: NodeEvent, round: int) -> None:
         """Keeps that a node could not be asked."""
         if event.state == "failed":
             node = self._folder(self._round(round) / event.node)
+            self._failed.add(node)
             self._file(node / UNREACHABLE, cleaned("", event.reason.encode() + b"\n"))
 
     def _round(self, number: int) -> Path:
@@ -75,6 +87,8 @@ class Recorder:
         return folder
 
     def _folder(self, path: Path) -> Path:
+        if path in self._made:
+            return path
         try:
             # made one by one: with `parents` only the last would be private
             for part in [*reversed(path.parents), path]:
@@ -82,6 +96,7 @@ class Recorder:
                     part.mkdir(exist_ok=True, mode=0o700)
         except OSError as error:
             raise WriteError(f"{path}: {error.strerror}") from None
+        self._made.add(path)
         return path
 
     def _file(self, path: Path, data: bytes) -> None:
@@ -93,13 +108,13 @@ class Recorder:
         except OSError as error:
             raise WriteError(f"{path}: {error.strerror}") from None
 
-    def _append(self, path: Path, line: str) -> None:
+    def _append(self, path: Path, lines: str) -> None:
         with self._lock:
             try:
-                # one write a line: a kill cannot leave half of one
+                # one write: a kill cannot leave half a line
                 handle = os.open(path, os.O_WRONLY | os.O_APPEND)
                 try:
-                    os.write(handle, line.encode())
+                    os.write(handle, lines.encode())
                 finally:
                     os.close(handle)
             except OSError as error:

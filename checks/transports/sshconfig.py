@@ -49,18 +49,8 @@ class SshConfig:
 
     def __init__(self, access: Access, *, user_config: Path | None = None) -> None:
         self._access = access
-        self._user = self._load((user_config or USER_CONFIG).expanduser())
-        self._system = self._load(SYSTEM_CONFIG)
-
-    @staticmethod
-    def _load(path: Path) -> Any:
-        from paramiko import ConfigParseError, SSHConfig  # about 160 ms, paid by the first live command only
-
-        text = "\n".join(_expanded(path, 0)) if path.is_file() else ""
-        try:
-            return SSHConfig.from_text(text)
-        except ConfigParseError as error:
-            raise InputError(f"ssh configuration: {error}", file=path) from None
+        self._user = _Blocks((user_config or USER_CONFIG).expanduser())
+        self._system = _Blocks(SYSTEM_CONFIG)
 
     def target(self, node: str, *, jump: bool = False) -> Target:
         """How to reach a node or, with `jump`, a host on the way (the cluster's own access settings are for nodes).
@@ -100,6 +90,53 @@ class SshConfig:
             host_key_alias=given.get("hostkeyalias"),
             connect_timeout_s=float(given["connecttimeout"]) if given.get("connecttimeout") else None,
         )
+
+
+class _Blocks:
+    """One configuration file. Blocks for named hosts are looked up by name: a fleet's file has one for every node, and
+    trying all of them for each node takes minutes for a thousand."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._general: list[int] = []
+        self._named: dict[str, list[int]] = {}
+        self._texts: list[str] = []
+        block: list[str] = []
+        for line in [*(_expanded(path, 0) if path.is_file() else ()), "Host"]:
+            if found := re.match(r"\s*(host|match)\b(?:\s*=\s*|\s+|$)(.*)", line, re.I):
+                self._keep(block)
+                block = []
+                if not found[2].strip():
+                    continue
+            block.append(line)
+        self._lookup("")  # a mistake in the file is told at once
+
+    def _keep(self, block: list[str]) -> None:
+        if not block:
+            return
+        number = len(self._texts)
+        self._texts.append("\n".join(block))
+        head = re.match(r"\s*host\b(?:\s*=\s*|\s+)(.*)", block[0], re.I)
+        names = head[1].split() if head else []
+        if names and not re.search(r"[*?!\"]", " ".join(names)):
+            for name in dict.fromkeys(names):
+                self._named.setdefault(name, []).append(number)
+        else:
+            self._general.append(number)
+
+    def lookup(self, node: str) -> dict[str, Any]:
+        """The values for a host, as paramiko reads them."""
+        return dict(self._lookup(node))
+
+    def _lookup(self, node: str) -> Any:
+        from paramiko import ConfigParseError, SSHConfig  # about 160 ms, paid by the first live command only
+
+        chosen = sorted([*self._general, *self._named.get(node, ())]) if node else range(len(self._texts))
+        try:
+            config = SSHConfig.from_text("\n".join(self._texts[n] for n in chosen))
+            return config.lookup(node) if node else {}
+        except ConfigParseError as error:
+            raise InputError(f"ssh configuration: {error}", file=self._path) from None
 
 
 def _hops(text: str) -> tuple[str, ...]:

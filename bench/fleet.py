@@ -1,0 +1,74 @@
+"""Real SSH servers whose tools answer with what a healthy sample cluster recorded."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from checks import catalogue
+from checks.clusters import open_cluster
+from checks.outputs import NotAvailable
+from tests.checks.transports.sshd import Fleet, make_fleet
+
+SAMPLE, NODE = "h100-cpu-balanced", "gpu001"
+ASKED: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("boot", ()),
+    ("mem-info", ()),
+    ("smi-list", ()),
+    ("smi-core", ()),
+    ("smi-perf", ()),
+    ("smi-ecc", ()),
+    ("smi-nvlink", ()),
+    ("smi-nvlink-err", ()),
+    ("rdma-link", ()),
+    ("lldp", ()),
+    ("eth-stats", ("eth2",)),
+    ("eth-stats", ("eth3",)),
+)
+"""Twelve commands of a step, as checks ask them."""
+
+
+def texts() -> list[str]:
+    """The command lines of `ASKED`."""
+    return [catalogue.get(command).render(params) for command, params in ASKED]
+
+
+@contextmanager
+def serving(folder: Path, count: int, *, delay_s: float = 0) -> Iterator[Fleet]:
+    """`count` nodes; every tool takes `delay_s` more than it needs."""
+    replay = open_cluster(SAMPLE).replay
+    assert replay is not None
+    fleet = make_fleet(folder)
+    tools = folder / "bin"
+    tools.mkdir()
+    cases: dict[str, list[str]] = {}
+    for (command, params), text in zip(ASKED, texts(), strict=True):
+        output = replay.get(NODE, command, params, 1, 1)
+        if isinstance(output, NotAvailable):
+            raise LookupError(f"{SAMPLE} has no {command}")
+        if text.startswith(("cat ", "grep ")):
+            continue  # the machine's own files answer
+        words = text.split()
+        file = folder / f"{command}-{'-'.join(params) or 'out'}"
+        file.write_bytes(output.stdout)
+        cases.setdefault(words[0], []).append(f"'{' '.join(words[1:])}') exec cat {file} ;;")
+    for tool, lines in cases.items():
+        path = tools / tool
+        pause = f"sleep {delay_s}\n" if delay_s else ""
+        path.write_text("#!/bin/sh\n" + pause + 'case "$*" in\n' + "\n".join(lines) + "\nesac\n")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    (folder / "cluster").mkdir()
+    (folder / "cluster" / "cluster.yaml").write_text(
+        f"version: 1\nname: fleet\nroles: {{gpu-node: {{nodes: 'n[0001-{count:04d}]', expect: {{gpus: 8}}}}}}\n"
+        "access: {user: root}\n"
+    )
+    try:
+        for number in range(1, count + 1):
+            fleet.start(f"n{number:04d}", environment=f"PATH={tools}:/usr/bin:/bin")
+        (folder / "script").write_text("\n".join(texts()) + "\n")
+        (folder / "hosts").write_text("".join(f"{node}\n" for node in fleet.nodes))
+        yield fleet
+    finally:
+        fleet.stop()

@@ -1,0 +1,74 @@
+"""One step over a fleet as Rackside takes it: asked, recorded, parsed, judged. Prints its seconds as JSON."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench.fleet import ASKED
+from checks import judge, rules
+from checks.clusters import Asking, open_live
+from checks.interpret import interpret
+from checks.outputs import NodeEvent, Output
+from checks.plan import Wanted
+from checks.view import View
+
+CHECKS = ("gpu.answers", "gpu.count", "gpu.settings", "gpu.drift", "gpu.ecc", "gpu.nvlinks_up", "gpu.power_limit")
+
+
+def main() -> None:
+    """`python -m bench.ours FOLDER [STEPS]`."""
+    folder, steps = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    begun = time.perf_counter()
+    with tempfile.TemporaryDirectory() as kept:
+        opened = open_live(
+            str(folder / "cluster"), Asking(ssh_config=folder / "config", record=Path(kept) / "recording")
+        )
+        live = opened.live
+        assert live is not None
+        nodes = opened.cluster.nodes()
+        took, first_s = [], 0.0
+
+        def note(event: NodeEvent) -> None:
+            nonlocal first_s
+            if event.state == "answered":
+                first_s = first_s or time.perf_counter() - begun
+
+        for step in range(1, steps + 1):
+            start = time.perf_counter()
+            live.collect([Wanted(n, c, p) for n in nodes for c, p in ASKED], round=step, on_node=note)
+            for node in nodes:
+                for command, params in ASKED:
+                    output = live.get(node, command, params, step, 1)
+                    if isinstance(output, Output):
+                        interpret(output)
+            view = View(opened.cluster, live)
+            for check in CHECKS:
+                rule = rules.get(check)
+                assert rule is not None
+                judge.judge(rule, view)
+            took.append(time.perf_counter() - start)
+        failed = len(live.failures)
+        opened.close()
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    print(
+        json.dumps(
+            {
+                "wall_s": time.perf_counter() - begun,
+                "steps_s": took,
+                "first_s": first_s,
+                "failed": failed,
+                "outputs": live.count,
+                "cpu_s": usage.ru_utime + usage.ru_stime,
+                "peak_mb": usage.ru_maxrss * 1024 / 1e6,
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
