@@ -7,8 +7,9 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, get_args
 
 import yaml
 
@@ -21,16 +22,7 @@ from common.errors import InputError, UsageError, WriteError
 from common.files import write_atomically
 
 MARKER = "anonymised.yaml"
-_ROLES = (
-    *inventory.SWITCHES,
-    "gpu-node",
-    "storage-client",
-    "storage-server",
-    "scheduler",
-    "fabric-manager",
-    "endpoint",
-)
-_FIXED = frozenset({"recordings", "attachments", "overlays", *_ROLES, "login"})
+_FIXED = frozenset({"recordings", "attachments", "overlays", *get_args(inventory.Role)})
 _ROUND = re.compile(r"round-\d+")
 _MOST_FILES = 1_000_000
 _Dumper: type[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -103,9 +95,8 @@ def stream(
         if path.name == "cluster.yaml":
             learn_cluster(anonymiser, data, path)
         anonymiser.learn(_decoded(data), command)
-    new = PurePosixPath(
-        *(_folder_name(anonymiser, part) for part in path.parts[:-1]), _file_name(anonymiser, path.name)
-    )
+    parts = [_folder_name(anonymiser, part) for part in path.parts[:-1]]
+    new = PurePosixPath(*parts, _file_name(anonymiser, path.name))
     if path.name == "cluster.yaml":
         return new, _dump(_cluster(anonymiser, _mapping(data, path)))
     if path.name == "round.yaml":
@@ -117,7 +108,8 @@ def stream(
 
 def mapping(anonymiser: Anonymiser) -> dict[str, dict[str, str]]:
     """Every old identifier with its new one, by kind."""
-    names: dict[str, dict[str, str]] = {"host": anonymiser.names.hosts, **anonymiser.names.given, **anonymiser.seen}
+    names: dict[str, dict[str, str]] = {"host": anonymiser.names.hosts, **anonymiser.seen}
+    names |= {str(kind): known for kind, known in anonymiser.names.given.items()}
     return {kind: dict(sorted(known.items())) for kind, known in sorted(names.items()) if known}
 
 
@@ -146,15 +138,8 @@ def _learn(folder: Path, files: list[Path], anonymiser: Anonymiser) -> None:
         if path.name == "cluster.yaml":
             learn_cluster(anonymiser, _read(path), path)
     for path in files:
-        parent = path.parent.name
-        inside = path.relative_to(folder).parts
-        if (
-            len(inside) > 1
-            and inside[-2] not in _FIXED
-            and not _ROUND.fullmatch(parent)
-            and inside[-3:-2] != ("overlays",)
-        ):
-            anonymiser.names.learn_hosts(parent)
+        if _is_nodes(path.relative_to(folder).parts[:-1]):
+            anonymiser.names.learn_hosts(path.parent.name)
         match = layout._FILE.match(path.name)
         command, values = layout.split_stem(match["stem"]) if match else ("", ())
         entry = catalogue.table().get(command)
@@ -171,6 +156,13 @@ def _learn(folder: Path, files: list[Path], anonymiser: Anonymiser) -> None:
         if (key := hash((command, data))) not in seen:
             seen.add(key)
             anonymiser.learn(_decoded(data), command)
+
+
+def _is_nodes(place: tuple[str, ...]) -> bool:
+    """True for a folder named by nodes: not by a role, a round or an overlay."""
+    if not place or place[-1] in _FIXED or _ROUND.fullmatch(place[-1]):
+        return False
+    return place[-2:-1] != ("overlays",)
 
 
 def _files(folder: Path, left_out: list[tuple[str, str]]) -> Iterator[Path]:
@@ -273,7 +265,7 @@ def _round(anonymiser: Anonymiser, manifest: dict[str, Any]) -> dict[str, Any]:
         for name, at in times.items():
             place, _, file = str(name).rpartition("/")
             new = _file_name(anonymiser, file)
-            found["read_at"][f"{_folder_name(anonymiser, place)}/{new}" if place else new] = at
+            found["read_at"][f"{_folder_name(anonymiser, place)}/{new}" if place else new] = _plain(anonymiser, at)
     return found  # type: ignore[no-any-return]
 
 
@@ -283,6 +275,8 @@ def _plain(anonymiser: Anonymiser, value: Any) -> Any:
         return {k: _plain(anonymiser, v) for k, v in value.items()}
     if isinstance(value, list):
         return [_plain(anonymiser, v) for v in value]
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
     return anonymiser.text(value) if isinstance(value, str) else value
 
 

@@ -71,7 +71,7 @@ _PLACES = (
     _place('"user', rf"\"(?:user_?name|user)\"\s{{0,4}}:\s{{0,4}}\"(?P<user>{_U})\""),
     _place('"account"', rf"\"account\"\s{{0,4}}:\s{{0,4}}\"(?P<account>{_U})\""),
     _place("Built", rf"^Built by: (?P<user>{_U})@(?P<host>{_H})"),
-    _place("@", rf"(?<![\w.@%-])(?P<user>{_U})@(?P<host>[A-Za-z0-9][A-Za-z0-9-]{{0,62}}\.{_H})(?![\w/:-])"),
+    _place("@", rf"(?<![\w.@%-])(?P<user>{_U})@(?P<mail>[A-Za-z0-9][A-Za-z0-9-]{{0,62}}\.{_H})(?![\w/:-])"),
     # where
     _place("OST MDT", r"(?<![\w.-])(?P<filesystem>[A-Za-z0-9_]{2,8})-(?:OST|MDT)[0-9a-fA-F]{4}"),
     _place("ClusterName", r"\bClusterName\s{0,24}=\s?(?P<cluster>[\w.-]{3,63})"),
@@ -129,7 +129,9 @@ def _note(names: Names, group: str, value: str) -> None:
     if group == "hosts":
         # a set may stand in a list of other things: `gpu[001-008],` or `login01:31377`
         names.learn_hosts(value.rstrip(",.-"))
-    elif group.startswith("host"):
+    elif group == "mail" and value.count(".") < 2:
+        names.learn("domain", value)
+    elif group.startswith("host") or group == "mail":
         names.learn_host(value)
     elif not (group in ("user", "account") and not re.fullmatch(_U, value)):
         names.learn(_GROUPS[group], value.rstrip("."))

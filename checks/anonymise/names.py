@@ -51,6 +51,38 @@ GENERIC = frozenset(_GENERIC.split())
 """Words that identify nobody; replacing them would only damage what parsers read."""
 
 
+# domains of tools and of everybody; parsers read some of them, and none is anybody's own
+_PUBLIC = tuple(
+    f".{domain}"
+    for domain in (
+        *(
+            "local",
+            "localdomain",
+            "svc",
+            "internal",
+            "arpa",
+            "example",
+            "kubernetes.io",
+            "k8s.io",
+            "gcr.io",
+            "docker.io",
+        ),
+        *("nvidia.com", "mellanox.com", "amd.com", "intel.com", "ibm.com", "github.com", "gitlab.com", "pytorch.org"),
+        *(
+            "kernel.org",
+            "gnu.org",
+            "debian.org",
+            "ubuntu.com",
+            "redhat.com",
+            "lustre.org",
+            "whamcloud.com",
+            "schedmd.com",
+        ),
+        *("quay.io", "ghcr.io", "pypi.org", "huggingface.co", "info", "cloud"),
+    )
+)
+
+
 class TooGenericError(ValueError):
     """A name that stands for nobody in particular, or is too short to be found."""
 
@@ -107,7 +139,7 @@ class Names:
             return
         if kind == "serial" and (len(name) < 5 or sum(c.isdigit() for c in name) < 2 or not name.strip("0.-")):
             return
-        if kind == "domain" and (name.lower() in GENERIC or name.lower().endswith((".local", ".svc", "localdomain"))):
+        if kind == "domain" and (("." not in name and len(name) < 4) or f".{name.lower()}".endswith(_PUBLIC)):
             return
         if any(name in others for others in self.given.values()):
             return

@@ -29,6 +29,7 @@ _SHAPES = (
     rf"(?P<ipv6>(?:{_X}{{1,4}}:|::)(?:{_X}{{0,4}}:){{0,7}}(?:{_X}{{1,4}}|(?:\d{{1,3}}\.){{3}}\d{{1,3}})?(?<=[0-9A-Fa-f:])"
     r"(?P<len6>/\d{1,3})?)(?![0-9A-Za-z])",
     r"(?P<ipv4>(?<!\.)\d{1,3}(?:\.\d{1,3}){3}(?!\d|\.\d)(?P<len4>/\d{1,2}(?!\d))?)",
+    rf"(?P<refid>{_X}{{8}})(?= \(|,(?:\d{{1,3}}\.){{3}}\d|,[a-z])",
     r"(?P<ipname>(?:ip|ec2)(?:-\d{1,3}){4})(?![0-9A-Za-z-])",
 )
 _VERSION = re.compile(r"(?:version|firmware|fw_ver|bios|driver|release|revision|inforom)\W{0,24}$", re.I)
@@ -121,6 +122,8 @@ class Anonymiser:
             "words": lambda: self._grouped(old, ":", 16, self._guid),
             "ipv6": lambda: self._ipv6(old),
             "ipv4": lambda: self._ipv4(old, match),
+            # chronyd names a source by its address in hex
+            "refid": lambda: self._hex(old, lambda v: int(self.addresses.ipv4(IPv4Address(v)))),
             "ipname": lambda: self._address_name(old),
         }
         new = shapes[kind]()
