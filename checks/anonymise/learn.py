@@ -37,7 +37,7 @@ _PLACES = (
         "Node Host Switch Controller",
         r"\b(?:NodeName|NodeHostName|NodeAddr|BatchHost|Slurm(?:ctld|dbd)Host(?:\[\d\])?|AccountingStorageHost|DbdHost|"
         r"BackupController|ControlMachine|AllocNode:Sid|Nodes|NodeList|ReqNodeList|ExcNodeList|SwitchName|Switches)"
-        rf"\s{{0,24}}=[ ]?(?P<hosts>{_SET})",
+        rf"\s{{0,24}}=[ ]?(?P<hosts>(?!\w+=){_SET})",
     ),
     _place("Slurm", rf"\bSlurm\w{{1,8}}\(\w{{1,12}}\) at (?P<host>{_H}) is "),
     _place('"chassis"', rf'"chassis"\s{{0,8}}:\s{{0,8}}\[?\s{{0,32}}\{{\s{{0,64}}"(?P<host>{_H})"\s{{0,8}}:'),
@@ -101,6 +101,10 @@ _COLUMNS = {
     **dict.fromkeys(("%a", "Account"), "account"),
     **dict.fromkeys(("serial", "gpu_serial", "board_serial"), "serial"),
 }
+_HEADS = {"USER": "user", "ACCOUNT": "account", "NODELIST": "hosts", "NODE_LIST": "hosts"}
+# 16 hex digits are a GUID only where a tool of the fabric says so: registers and memory are written the same way
+_TELLS_GUIDS = re.compile(r"guid|\bwwn\b|==\(|^(?:CA|SW) +\d+ +\d+ 0x|^(?:Switch|Ca)\s*: 0x|HCA-\d", re.I | re.M)
+_GUID = re.compile(r"\b0x[0-9a-fA-F]{16}\b")
 _PIPES = re.compile(r"^(?:sinfo|squeue|sprio|sacct|sacctmgr)\b.*?(?:-o |format=)'?(\S+?)'?(?: |$)")
 _COMMAS = re.compile(r"^nvidia-smi --query-[\w-]+=(\S+) ")
 
@@ -113,16 +117,28 @@ def learn(names: Names, text: str, command: str = "") -> None:
                 for group, value in match.groupdict().items():
                     if value:
                         _note(names, group, value)
-    columns = _columns(command)
+    if _TELLS_GUIDS.search(text):
+        names.guids |= {m[0].lower() for m in _GUID.finditer(text)}
+    columns = _columns(command) or _headed(text)
     if columns is None:
         return
     sign, kinds = columns
     for line in text.split("\n"):
-        cells = [c.strip() for c in line.split(sign)]
+        cells = line.split(sign)
         if len(cells) >= len(kinds):
             for kind, cell in zip(kinds, cells, strict=False):
-                if kind and cell:
-                    _note(names, kind, cell)
+                if kind and cell.strip():
+                    _note(names, kind, cell.strip())
+
+
+def _headed(text: str) -> tuple[str | None, tuple[str | None, ...]] | None:
+    """Columns of a table by its first line, as Slurm prints one; columns behind the last telling one do not matter."""
+    head = text.lstrip()[:4000].partition("\n")[0]
+    sign = "|" if "|" in head else None
+    kinds = [_HEADS.get(cell.strip().upper()) for cell in head.split(sign)]
+    while kinds and kinds[-1] is None:
+        kinds.pop()
+    return (sign, tuple(kinds)) if kinds and len(head.split(sign)) > 2 else None
 
 
 def _note(names: Names, group: str, value: str) -> None:
@@ -138,7 +154,7 @@ def _note(names: Names, group: str, value: str) -> None:
 
 
 @cache
-def _columns(command: str) -> tuple[str, tuple[str | None, ...]] | None:
+def _columns(command: str) -> tuple[str | None, tuple[str | None, ...]] | None:
     entry = catalogue.table().get(command)
     if entry is None:
         return None

@@ -78,7 +78,7 @@ _PUBLIC = tuple(
             "whamcloud.com",
             "schedmd.com",
         ),
-        *("quay.io", "ghcr.io", "pypi.org", "huggingface.co", "info", "cloud"),
+        *("whamcloud.com", "docker.io", "ghcr.io", "pypi.org", "huggingface.co", "info", "cloud"),
     )
 )
 
@@ -98,12 +98,13 @@ class Names:
         self._widths: dict[str, set[int]] = {}
         self._taken: set[str] = set()
         self._first: dict[str, dict[str, str]] = {}
+        self.guids: set[str] = set()
         self.version = 0
 
     def learn_host(self, name: str, role: str | None = None) -> None:
         """Takes note of a host; a domain behind it becomes known too. Addresses and generic words are left out."""
         short, _, domain = name.strip().rstrip(".").partition(".")
-        if not _HOST.fullmatch(short) or name.replace(".", "").isdigit():
+        if not _HOST.fullmatch(short) or (domain and not re.search("[A-Za-z]", domain)):
             return
         if domain:
             self.learn("domain", domain)

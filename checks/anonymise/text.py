@@ -28,11 +28,12 @@ _SHAPES = (
     rf"(?P<words>{_X}{{4}}(?::{_X}{{4}}){{3}})(?![0-9A-Za-z:])",
     rf"(?P<ipv6>(?:{_X}{{1,4}}:|::)(?:{_X}{{0,4}}:){{0,7}}(?:{_X}{{1,4}}|(?:\d{{1,3}}\.){{3}}\d{{1,3}})?(?<=[0-9A-Fa-f:])"
     r"(?P<len6>/\d{1,3})?)(?![0-9A-Za-z])",
-    r"(?P<ipv4>(?<!\.)\d{1,3}(?:\.\d{1,3}){3}(?!\d|\.\d)(?P<len4>/\d{1,2}(?!\d))?)",
-    rf"(?P<refid>{_X}{{8}})(?= \(|,(?:\d{{1,3}}\.){{3}}\d|,[a-z])",
+    r"(?P<ipv4>(?<!\.)\d{1,3}(?:\.\d{1,3}){3}(?![0-9A-Za-z]|\.\d)(?P<len4>/\d{1,2}(?!\d))?)",
+    rf"(?P<refid>(?<=Reference ID    : ){_X}{{8}}(?= \()|{_X}{{8}}(?=,[^,\n]{{1,80}},\d{{1,2}},\d{{9,11}}\.))",
+    r"(?P<mgc>MGC\d{1,3}(?:\.\d{1,3}){3})(?=@)",
     r"(?P<ipname>(?:ip|ec2)(?:-\d{1,3}){4})(?![0-9A-Za-z-])",
 )
-_VERSION = re.compile(r"(?:version|firmware|fw_ver|bios|driver|release|revision|inforom)\W{0,24}$", re.I)
+_VERSION = re.compile(r"(?:version|firmware|fw_ver|bios|driver|release|revision|inforom|linux)\W{0,24}$", re.I)
 _RANGE = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}-$")
 
 
@@ -117,7 +118,9 @@ class Anonymiser:
             "octets": lambda: self._octets(old, ":"),
             "dashed": lambda: self._octets(old, "-"),
             "dotted": lambda: self._grouped(old, ".", 12, self.addresses.mac) if re.search("[a-fA-F]", old) else None,
-            "guid": lambda: old[:2] + self._hex(old[2:], self._guid),
+            "guid": lambda: old[:2] + self._hex(old[2:], self._guid) if old.lower() in self.names.guids else None,
+            # Lustre names the client of a management server by its address
+            "mgc": lambda: f"MGC{self.addresses.ipv4(IPv4Address(old[3:]))}",
             "named": lambda: old[:-16] + self._hex(old[-16:], self._guid),
             "words": lambda: self._grouped(old, ":", 16, self._guid),
             "ipv6": lambda: self._ipv6(old),
