@@ -17,7 +17,8 @@ _ABSENT = re.compile(
     r"requested functionality has been deprecated|err!?|none|null|unknown|-+|not applicable)\s*!?\]?$",
     re.I,
 )
-_NUMBER = re.compile(r"^[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+# a comma that separates no thousands is a decimal comma of another language: no number rather than a wrong one
+_NUMBER = re.compile(r"^[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?!\d|,\d)(?:\.\d+(?!\d|,\d))?(?:[eE][+-]?\d+)?")
 
 
 def absent(text: str) -> bool:
@@ -164,6 +165,9 @@ def json_value(raw: Raw) -> tuple[Any, int] | Unparsable:
             value, _ = json.JSONDecoder().raw_decode(text[start:].lstrip())
         except json.JSONDecodeError as error:
             problem = problem or error
+            if error.lineno > 1:
+                # no banner but a document that ends too early: what lies inside it is not the whole answer
+                break
             continue
         except RecursionError:
             return Unparsable("JSON is nested too deeply")
@@ -187,6 +191,12 @@ def find_line(raw: Raw, *words: str, start: int = 1) -> int:
 def cut_off(raw: Raw) -> int | None:
     """The last line where it has no newline and so may be cut in the middle of a number; else None."""
     return len(raw.lines) if raw.lines and not raw.complete else None
+
+
+def cut_line(raw: Raw) -> tuple[OddLine, ...]:
+    """The odd line of an output that ends without a newline; empty when it is complete."""
+    last = cut_off(raw)
+    return () if last is None else (raw.odd(last),)
 
 
 def columns(header: str) -> list[tuple[str, int, int | None]]:
@@ -220,6 +230,7 @@ __all__ = [
     "PathValue",
     "absent",
     "columns",
+    "cut_line",
     "cut_off",
     "dashed_table",
     "find_line",
