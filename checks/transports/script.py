@@ -22,6 +22,7 @@ PATH = (
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/mellanox/bin:/opt/mellanox/iproute2/sbin:"
     "/opt/nvidia/bin:/usr/lpp/mmfs/bin:/opt/slurm/bin"
 )
+CLOCK = "U=; [ -r /proc/uptime ] && read U V < /proc/uptime"
 COMMAND_BYTES = 8 * 1024 * 1024
 KILL_AFTER_S = 2
 
@@ -79,9 +80,11 @@ def build(requests: Sequence[Request], mark: str, *, cap: int = COMMAND_BYTES) -
         " <&5 >/dev/null 2>&1 4>&- &",
         "W=$!",
         "B=-; [ -r /proc/sys/kernel/random/boot_id ] && read B < /proc/sys/kernel/random/boot_id",
-        "N=; command -v nice >/dev/null 2>&1 && N='nice -n 5'",
+        "command -v renice >/dev/null 2>&1 && renice -n 5 -p $$ >/dev/null 2>&1",
         "T=; command -v timeout >/dev/null 2>&1 && T=timeout",
-        f"printf '\\n%s H %s\\n' '{mark}' \"$B\"",
+        # one clock for all: `date` once, then what the kernel's uptime has grown, which costs no process
+        CLOCK,
+        f'printf \'\\n%s H %s %s %s\\n\' \'{mark}\' "$B" "$(date +%s.%N)" "$U"',
     ]
     for index, request in enumerate(requests):
         text = request.command.render(request.params)
@@ -89,22 +92,25 @@ def build(requests: Sequence[Request], mark: str, *, cap: int = COMMAND_BYTES) -
         if request.sudo:
             shell = f"sudo -n {shell}"
         limit = f"${{T:+$T -k {KILL_AFTER_S} {request.command.timeout_s}}}"
-        # the status travels on descriptor 3 past `head`, which bounds what a command may print
-        run = f"$N {limit} {shell} 3>&- 4>&- 5<&- </dev/null"
+        run = f"{limit} {shell} 3>&- 4>&- 5<&- </dev/null"
+        # `head` bounds what a command may print; the status goes beside it, on standard error
+        told = f"{run}; S=$?; printf '\\n%s S {index} %s\\n' '{mark}' \"$S\" >&2"
         asking = [
             f"printf '%s B {index}\\n' '{mark}'; printf '%s B {index}\\n' '{mark}' >&2",
             *(["sleep 1"] if request.sample > 1 else []),
-            f"S=$( {{ {{ {run}; echo $? >&3; }} | head -c {cap + 1} >&4; }} 3>&1 )",
-            f"printf '\\n%s E {index} %s %s\\n' '{mark}' \"$S\" \"$(date +%s.%N)\"",
-            f"printf '\\n%s E {index}\\n' '{mark}' >&2",
+            f"{{ {told}; }} | head -c {cap + 1} >&4",
+            CLOCK,
+            f"printf '\\n%s E {index} %s\\n' '{mark}' \"$U\"",
         ]
         if hang := request.command.hang_class:
             flag = f"HUNG_{hang}"
+            # the status has to come back into this shell, which costs one process more
+            asking[-3] = f"S=$( {{ {{ {told}; echo $S >&3; }} | head -c {cap + 1} >&4; }} 3>&1 )"
             asking.append(f'case "$S" in 124|137) {flag}=1;; esac')
             asking = [f'if [ -z "${flag}" ]; then', *asking, "fi"]
         lines += asking
     lines += [
-        f"printf '%s Z\\n' '{mark}'",
+        f"printf '%s Z\\n' '{mark}'; printf '%s Z\\n' '{mark}' >&2",
         "exec 4>&- 5<&-; kill -KILL -$W 2>/dev/null || kill $W 2>/dev/null; exit 0",
         "}",
     ]
@@ -125,24 +131,23 @@ class Answers:
 def parse(stdout: bytes, stderr: bytes, mark: str, *, cap: int = COMMAND_BYTES) -> Answers:
     """The answers in what a node sent; a stream that ends early gives those that were complete and one that was not."""
     word = re.escape(mark.encode())
-    head = re.search(rb"^" + word + rb" H (\S*)$", stdout, re.M)
+    head = re.search(rb"^" + word + rb" H (\S*) ([\d.]*)N? ([\d.]*)$", stdout, re.M)
     errors = _frames(stderr, word)
     found: list[Answer] = []
     begin = re.compile(rb"^" + word + rb" B (\d+)\n", re.M)
     position = 0
     while match := begin.search(stdout, position):
         index = int(match[1])
-        end = re.compile(rb"\n" + word + rb" E " + match[1] + rb" (-?\d*) ([\d.]*)N?\n").search(stdout, match.end() - 1)
-        said = errors.get(index, b"")
+        end = re.compile(rb"\n" + word + rb" E " + match[1] + rb" ([\d.]*)\n").search(stdout, match.end() - 1)
+        said, status = errors.get(index, (b"", None))
         if end is None:
             found.append(Answer(index, stdout[match.end() :], said, 255, None, complete=False))
             break
         # an empty output shares its newline with the frame before it
         body = stdout[match.end() : max(end.start(), match.end())]
         capped = len(body) > cap
-        status = int(end[1]) if end[1].strip(b"-") else 255
-        clock = float(end[2]) if end[2].strip(b".") else None
-        found.append(Answer(index, body[:cap], said, status, clock, capped=capped))
+        clock = _clock(head, end[1])
+        found.append(Answer(index, body[:cap], said, 255 if status is None else status, clock, capped=capped))
         position = end.end()
     boot = head[1].decode("ascii", "replace") if head else ""
     return Answers(
@@ -154,6 +159,15 @@ def parse(stdout: bytes, stderr: bytes, mark: str, *, cap: int = COMMAND_BYTES) 
     )
 
 
-def _frames(stderr: bytes, word: bytes) -> dict[int, bytes]:
-    frame = re.compile(rb"^" + word + rb" B (\d+)\n(.*?)(?:\n" + word + rb" E \1\n|\Z)", re.M | re.S)
-    return {int(m[1]): m[2] for m in frame.finditer(stderr)}
+def _clock(head: re.Match[bytes] | None, uptime: bytes) -> float | None:
+    """The node's clock at an uptime: its date at the start plus what the uptime has grown."""
+    if head is None or not head[2].strip(b"."):
+        return None
+    start = float(head[2])
+    return start + float(uptime) - float(head[3]) if uptime and head[3] else start
+
+
+def _frames(stderr: bytes, word: bytes) -> dict[int, tuple[bytes, int | None]]:
+    """Standard error and exit status of each command; None where the status did not come."""
+    frame = re.compile(rb"^" + word + rb" B (\d+)\n(.*?)(?:\n" + word + rb" S \1 (\d+)\n|\Z)", re.M | re.S)
+    return {int(m[1]): (m[2], int(m[3]) if m[3] else None) for m in frame.finditer(stderr)}

@@ -161,7 +161,7 @@ class Connection:
         return bool(self.transport.is_active())
 
     def run(self, command: str, body: bytes, done: bytes, *, deadline: float) -> tuple[bytes, bytes, bool]:
-        """Feeds a script and reads until the word `done` or the end: (stdout, stderr, whether it ended in time).
+        """Feeds a script, reads until the word `done` on both streams or the end: (stdout, stderr, ended in time).
 
         Standard input stays open meanwhile, which is what keeps the far side's watcher quiet. `deadline` is on
         `time.monotonic`'s clock.
@@ -198,8 +198,9 @@ def _read(channel: Channel, done: bytes, deadline: float) -> tuple[bytes, bytes,
             out += channel.recv(1 << 20)
         while channel.recv_stderr_ready():
             err += channel.recv_stderr(1 << 20)
-        if done in out[-len(done) - 2 :] or channel.eof_received or channel.closed:
-            # what was printed to standard error last may still be on its way for a moment
+        # both streams end with the word: one may be ahead of the other
+        finished = done in out[-len(done) - 2 :] and done in err[-len(done) - 2 :]
+        if finished or channel.eof_received or channel.closed:
             while channel.recv_ready():
                 out += channel.recv(1 << 20)
             while channel.recv_stderr_ready():
