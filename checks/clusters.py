@@ -165,6 +165,11 @@ def _overlay(folder: Path, name: str) -> Path:
     raise UsageError(f"no overlay `{name}`; {yamlfile.nearest(name, overlays_of(folder))}")
 
 
+def is_recording(folder: Path) -> bool:
+    """True for a folder that holds outputs of known commands, assembled by hand or not."""
+    return folder.is_dir() and _recordings(folder) is not None
+
+
 def _recordings(folder: Path) -> Path | None:
     if (folder / "recordings").is_dir():
         return folder / "recordings"

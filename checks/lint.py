@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from checks import catalogue, nodesets
-from checks.clusters import Opened, open_cluster
+from checks.clusters import Opened, is_recording, open_cluster
 from checks.findings import Model
 from checks.transports.layout import Folder, Round, rounds, split_stem
 from common.errors import InputError
@@ -119,4 +119,4 @@ def is_cluster(path: Path) -> bool:
     """True for a folder that reads as a cluster."""
     if path.is_file():
         return path.name in ("cluster.yaml", "cluster.yml")
-    return (path / "cluster.yaml").is_file() or (path / "recordings").is_dir()
+    return (path / "cluster.yaml").is_file() or is_recording(path)

@@ -14,6 +14,7 @@ COMMANDS = {
     "walk": "walk a runbook: from a complaint to the cause, the nodes and the safe next action",
     "check": "run checks without a tree",
     "record": "collect a living cluster into a folder that replays",
+    "anonymise": "write a recording again without names, addresses and serial numbers of its site",
     "doctor": "can I reach the nodes, log in, use sudo, find the tools, trust the clocks",
     "diff": "compare the facts of two recordings, or of two rounds",
     "list": "clusters, runbooks, checks, commands, faults, thresholds",

@@ -57,12 +57,12 @@ def anonymise(folder: Path, out: Path, map_file: Path, extra_names: Iterable[str
     except TooGenericError as error:
         raise UsageError(f"{error}; name a word that only this site uses") from None
     left_out: list[tuple[str, str]] = []
-    files = list(_files(folder, left_out))
-    _learn(folder, files, anonymiser)
+    found = list(files(folder, left_out))
+    _learn(folder, found, anonymiser)
     _make(out)
     count = 0
-    for path in files:
-        data = _read(path)
+    for path in found:
+        data = read(path)
         written = stream(anonymiser, PurePosixPath(path.relative_to(folder).as_posix()), data, learn=False)
         if written is None:
             left_out.append((path.relative_to(folder).as_posix(), "not text"))
@@ -88,13 +88,13 @@ def stream(
     With `learn` the names it shows are taken note of first; what an earlier file shows of a name that only a later one
     tells to be one is not found.
     """
-    command = _command(path.name)
+    command = command_of(path.name)
     if b"\0" in data[:8192] and command not in ("proc-env", "cmdline"):
         return None
     if learn:
         if path.name == "cluster.yaml":
             learn_cluster(anonymiser, data, path)
-        anonymiser.learn(_decoded(data), command)
+        anonymiser.learn(decoded(data), command)
     parts = [_folder_name(anonymiser, part) for part in path.parts[:-1]]
     new = PurePosixPath(*parts, _file_name(anonymiser, path.name))
     if path.name == "cluster.yaml":
@@ -133,11 +133,11 @@ def learn_cluster(anonymiser: Anonymiser, data: bytes, file: PurePosixPath | Pat
         anonymiser.names.learn("cluster", spec["name"])
 
 
-def _learn(folder: Path, files: list[Path], anonymiser: Anonymiser) -> None:
-    for path in files:
+def _learn(folder: Path, found: list[Path], anonymiser: Anonymiser) -> None:
+    for path in found:
         if path.name == "cluster.yaml":
-            learn_cluster(anonymiser, _read(path), path)
-    for path in files:
+            learn_cluster(anonymiser, read(path), path)
+    for path in found:
         if _is_nodes(path.relative_to(folder).parts[:-1]):
             anonymiser.names.learn_hosts(path.parent.name)
         match = layout._FILE.match(path.name)
@@ -149,13 +149,13 @@ def _learn(folder: Path, files: list[Path], anonymiser: Anonymiser) -> None:
             elif kind == "host":
                 anonymiser.names.learn_host(value)
     seen: set[int] = set()
-    for path in files:
-        data = _read(path)
-        command = _command(path.name)
+    for path in found:
+        data = read(path)
+        command = command_of(path.name)
         # most nodes of a cluster print the same
         if (key := hash((command, data))) not in seen:
             seen.add(key)
-            anonymiser.learn(_decoded(data), command)
+            anonymiser.learn(decoded(data), command)
 
 
 def _is_nodes(place: tuple[str, ...]) -> bool:
@@ -165,7 +165,7 @@ def _is_nodes(place: tuple[str, ...]) -> bool:
     return place[-2:-1] != ("overlays",)
 
 
-def _files(folder: Path, left_out: list[tuple[str, str]]) -> Iterator[Path]:
+def files(folder: Path, left_out: list[tuple[str, str]]) -> Iterator[Path]:
     """Regular files, in order; links are not followed, a recording may come from a stranger."""
     if not folder.is_dir():
         raise InputError("no such folder", file=folder)
@@ -213,7 +213,8 @@ def _safe(name: str) -> str:
     return name.replace("/", "-") or "-"
 
 
-def _command(name: str) -> str:
+def command_of(name: str) -> str:
+    """The command a file of a recording holds the output of; empty for other files."""
     match = layout._FILE.match(name)
     return layout.split_stem(match["stem"])[0] if match and match["end"] == "txt" else ""
 
@@ -281,7 +282,7 @@ def _plain(anonymiser: Anonymiser, value: Any) -> Any:
 
 
 def _mapping(data: bytes, file: PurePosixPath | Path) -> dict[str, Any]:
-    found = yamlfile.parse(_decoded(data).removeprefix("\ufeff"), str(file))
+    found = yamlfile.parse(decoded(data).removeprefix("\ufeff"), str(file))
     if found is None:
         return {}
     if not isinstance(found, dict):
@@ -294,11 +295,13 @@ def _dump(value: dict[str, Any]) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _decoded(data: bytes) -> str:
+def decoded(data: bytes) -> str:
+    """Bytes as text; what is not UTF-8 survives the way back."""
     return data.decode("utf-8", "surrogateescape")
 
 
-def _read(path: Path) -> bytes:
+def read(path: Path) -> bytes:
+    """The bytes of a file, or an `InputError` that says why not."""
     try:
         return path.read_bytes()
     except OSError as error:

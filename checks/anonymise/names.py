@@ -83,6 +83,19 @@ _PUBLIC = tuple(
 )
 
 
+_BASE = "|".join(dict.fromkeys((*_BASES.values(), "host")))
+NEW: dict[str, re.Pattern[str]] = {
+    "host": re.compile(rf"(?:{_BASE})(?:[a-z]{{0,3}}(?:\d|\[).*|-[a-z]{{1,3}})"),
+    "user": re.compile(r"user\d{2,}"),
+    "account": re.compile(r"account\d{2,}"),
+    "domain": re.compile(r"net\d+\.example"),
+    "filesystem": re.compile(r"fs\d+"),
+    "cluster": re.compile(r"cluster\d*"),
+    "serial": re.compile(r"0+\d{1,7}|SN\d+"),
+}
+"""What new names look like."""
+
+
 class TooGenericError(ValueError):
     """A name that stands for nobody in particular, or is too short to be found."""
 

@@ -173,7 +173,8 @@ class Replay:
             for layer in self._base.values()
             for folder in layer.folders
             for name in sorted(folder.names)
-            if name not in (layout.UNREACHABLE, "round.yaml", "cluster.yaml", "expected.yaml") and not _known(name)
+            if name not in (layout.UNREACHABLE, "round.yaml", "cluster.yaml", "expected.yaml", "anonymised.yaml")
+            and not _known(name)
         ]
 
 

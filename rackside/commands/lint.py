@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 def add(parser: argparse.ArgumentParser) -> None:
     """Options."""
     parser.add_argument("paths", nargs="+", metavar="PATH", help="a runbook, a cluster folder, or a folder of them")
+    parser.add_argument(
+        "--anonymised",
+        action="store_true",
+        help="look for names left in recordings, too (on its own for those that `rackside anonymise` wrote)",
+    )
+    parser.add_argument("--map", metavar="FILE", help="the map of `rackside anonymise`: look for every name in it")
     cli.format_options(parser, "text", "json")
 
 
@@ -29,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
         path = Path(name)
         if not path.exists():
             raise UsageError(f"no such file or folder: {name}")
-        for kind, found in _lint(path):
+        for kind, found in _lint(path, args):
             looked.append(kind)
             problems.extend(found)
     if not looked:
@@ -46,20 +52,29 @@ def run(args: argparse.Namespace) -> int:
     return status.WARNING if any(p.severity == "warning" for p in problems) else status.HEALTHY
 
 
-def _lint(path: Path) -> Iterator[tuple[str, list[Problem]]]:
+def _lint(path: Path, args: argparse.Namespace) -> Iterator[tuple[str, list[Problem]]]:
     from checks import lint as cluster_lint
 
     if cluster_lint.is_cluster(path):
         folder = path if path.is_dir() else path.parent
-        yield "cluster", [*cluster_lint.lint_cluster(folder), *_expected(folder)]
+        yield "cluster", [*cluster_lint.lint_cluster(folder), *_expected(folder), *_left(folder, args)]
     elif path.is_dir():
         for child in sorted(path.iterdir()):
             if child.is_dir() or child.suffix in (".yaml", ".yml"):
-                yield from _lint(child)
+                yield from _lint(child, args)
     elif path.suffix in (".yaml", ".yml"):
         from runbooks import lint as runbook_lint
 
         yield "runbook", runbook_lint.lint_file(path)
+
+
+def _left(folder: Path, args: argparse.Namespace) -> Iterator[Problem]:
+    """Secrets, and in an anonymised recording names."""
+    from checks.anonymise import left
+
+    yield from left.secrets(folder)
+    if args.anonymised or args.map or left.says_anonymised(folder):
+        yield from left.identifiers(folder, Path(args.map) if args.map else None)
 
 
 def _expected(folder: Path) -> Iterator[Problem]:
