@@ -118,11 +118,11 @@ class Raw:
         """From text as recorded; bytes are decoded as UTF-8 with replacement."""
         whole = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
         err = stderr.decode("utf-8", "replace") if isinstance(stderr, bytes) else stderr
-        complete = not whole or whole.endswith("\n")
-        parts = whole.split("\n")
-        if complete and parts and parts[-1] == "":
+        parts = [_clean(p) for p in whole.split("\n")]
+        complete = parts[-1] == ""  # an escape that resets colours may follow the last newline
+        if complete:
             parts.pop()
-        return cls(tuple(_clean(p) for p in parts), complete, status, err, params)
+        return cls(tuple(parts), complete, status, err, params)
 
     @property
     def text(self) -> str:

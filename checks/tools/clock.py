@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from checks.outputs import Facts, OddLine, Outcome, Raw
-from checks.tools.formats import number
+from checks.tools.formats import cut_line, number
 
 _UUID = re.compile(r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", re.I)
 _UPTIME = re.compile(r"^(\d+\.\d+)\s+(\d+\.\d+)$")
@@ -52,6 +52,9 @@ def parse_boot(raw: Raw) -> Outcome:
     )
 
 
+_EPOCH = re.compile(r"\d{1,11}\.\d{9}|\d{9,11}(?:\.\d{0,9}|\.N)?")
+
+
 class Epoch(Facts):
     """The node's clock. `seconds` since 1970 UTC."""
 
@@ -60,13 +63,14 @@ class Epoch(Facts):
 
 
 def parse_epoch(raw: Raw) -> Outcome:
-    """`date +%s.%N`: one number such as `1772591400.123456789`."""
+    """`date +%s.%N`: one number such as `1772591400.123456789`; small after a clock lost its battery."""
     lines = [(n, line.strip()) for n, line in raw.numbered()]
-    found = [(n, text) for n, text in lines if re.fullmatch(r"\d{9,11}(\.\d{1,9}|\.N)?", text)]
-    if not found:
+    found = [(n, text) for n, text in lines if _EPOCH.fullmatch(text)]
+    cut = cut_line(raw)
+    if not found or (cut and found[0][0] == cut[0].line and "." not in found[0][1]):
         return raw.unparsable("no epoch time")
     n, text = found[0]
-    odd = tuple(raw.odd(k) for k, _ in lines if k > n)
+    odd = tuple(raw.odd(k) for k, _ in lines if k > n) or cut
     return Epoch(line=n, seconds=float(text.removesuffix(".N")), odd=odd)
 
 
@@ -109,12 +113,20 @@ def parse_time_chrony(raw: Raw) -> Outcome:
     return raw.unparsable("neither CSV nor text of chronyc tracking")
 
 
+_LEAP = ("Normal", "Insert second", "Delete second", "Not synchronised")
+
+
+def _leap(text: str) -> str | None:
+    """The leap status; None for half a word, which says nothing."""
+    return text if text in _LEAP else None
+
+
 def _chrony_csv(raw: Raw, n: int, cells: list[str]) -> Outcome:
-    # older chronyc has no IP column behind the reference id, and a hostname or nothing may stand there
-    if len(cells) == 13:
+    # older chronyc has no IP column behind the reference id; a cut-off line of a newer one is as short
+    if len(cells) == 13 and _leap(cells[12]):
         cells.insert(1, "")
     odd = [raw.odd(k) for k, _ in raw.numbered() if k > n]
-    if len(cells) < 14:
+    if len(cells) < 14 or not _leap(cells[13]):
         odd.append(raw.odd(n))
     cells += [""] * (14 - len(cells))
     values = [number(c) for c in cells]
@@ -132,7 +144,7 @@ def _chrony_csv(raw: Raw, n: int, cells: list[str]) -> Outcome:
         frequency_ppm=values[7],
         root_delay_s=values[10],
         root_dispersion_s=values[11],
-        leap=cells[13] or None,
+        leap=_leap(cells[13]),
         leap_line=n,
         odd=tuple(odd),
     )
@@ -165,7 +177,8 @@ def _chrony_text(raw: Raw) -> Outcome:
             cells.setdefault(name, (n, value.strip()))
         elif cells:
             odd.append(raw.odd(n))
-    if missing := [k for k in ("system time", "leap status") if k not in cells]:
+    leap = _leap(cells["leap status"][1]) if "leap status" in cells else None
+    if missing := [k for k in ("system time", "leap status") if k not in cells or (k == "leap status" and not leap)]:
         odd.append(OddLine(line=len(raw.lines), text=f"ends before {missing[0]}"))
 
     def cell(name: str) -> float | None:
@@ -191,7 +204,7 @@ def _chrony_text(raw: Raw) -> Outcome:
         frequency_ppm=cell("frequency"),
         root_delay_s=cell("root delay"),
         root_dispersion_s=cell("root dispersion"),
-        leap=cells["leap status"][1] if "leap status" in cells else None,
+        leap=leap,
         leap_line=line_of("leap status"),
         odd=tuple(odd),
     )

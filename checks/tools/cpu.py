@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from checks.outputs import Empty, Facts, OddLine, Outcome, Raw, Unparsable
-from checks.tools.formats import absent, integer, json_value, number, path_values
+from checks.tools.formats import absent, cut_line, integer, json_value, number, path_values
 
 
 class CpuInfo(Facts):
@@ -173,11 +173,12 @@ class IdleStates(Facts):
 def parse_cpu_idle(raw: Raw) -> Outcome:
     """`…/cpuidle/state2/name:C6` and `…/state2/disable:0`."""
     values, odd = path_values(raw)
+    cut = [x.line for x in cut_line(raw)]
     states: dict[int, dict[str, Any]] = {}
     other: list[OddLine] = []
     for v in values:
         match = re.search(r"/cpuidle/state(\d+)/(name|disable)$", v.path)
-        if not match:
+        if not match or v.line in cut:
             other.append(raw.odd(v.line))
             continue
         row = states.setdefault(int(match[1]), {"line": v.line, "state": int(match[1])})
@@ -206,11 +207,12 @@ def parse_iommu_groups(raw: Raw) -> Outcome:
 
 def _sys_values(raw: Raw, pattern: str) -> tuple[tuple[SysValue, ...], tuple[OddLine, ...]]:
     values, odd = path_values(raw)
+    cut = [x.line for x in cut_line(raw)]
     rows: list[SysValue] = []
     other: list[OddLine] = []
     for v in values:
         match = re.search(pattern, v.path)
-        if match and v.value:
+        if match and v.value and v.line not in cut:
             rows.append(SysValue(line=v.line, name=match[1], value=v.value))
         else:
             other.append(raw.odd(v.line))
@@ -231,7 +233,7 @@ def parse_cmdline(raw: Raw) -> Outcome:
         words = line.split()
         options = dict(w.split("=", 1) for w in words if re.match(r"^[A-Za-z][\w.\-]*=", w))
         if {"BOOT_IMAGE", "root", "initrd"} & options.keys():
-            odd = tuple(raw.odd(k) for k, _ in raw.numbered() if k > n)
+            odd = tuple(raw.odd(k) for k, _ in raw.numbered() if k > n) or cut_line(raw)
             return Cmdline(line=n, options=options, flags=tuple(w for w in words if "=" not in w), odd=odd)
     return raw.unparsable("not a kernel command line")
 
@@ -257,7 +259,7 @@ class Modules(Facts):
 
 
 _PROC_MODULE = re.compile(r"^(\w+) (\d+) (-?\d+) (\S+) (?:Live|Loading|Unloading)\b")
-_LSMOD = re.compile(r"^(\w+)\s+(\d+)\s+(-?\d+)(?:\s+(\S.*))?$")
+_LSMOD = re.compile(r"^(\w+)\s+(\d+)\s+(-?\d+)(?:\s+([\w,\[\]-]+))?$")
 
 
 def parse_modules(raw: Raw) -> Outcome:
@@ -271,6 +273,7 @@ def parse_modules(raw: Raw) -> Outcome:
             found.append(Module(line=n, name=match[1], size=int(match[2]), used_by=users))
         elif found:
             odd.append(raw.odd(n))
+    odd = odd or list(cut_line(raw))
     return Modules(modules=tuple(found), odd=tuple(odd)) if found else raw.unparsable("no kernel modules")
 
 
@@ -316,6 +319,7 @@ def parse_mpstat(raw: Raw) -> Outcome:
             rows.append(_mp_row(n, cells[-len(heads)], {k.lstrip("%"): v for k, v in pairs.items()}))
         elif heads:
             odd.append(raw.odd(n))
+    odd = odd or list(cut_line(raw))
     return MpStat(rows=tuple(rows), odd=tuple(odd)) if rows else raw.unparsable("no CPU rows of mpstat")
 
 

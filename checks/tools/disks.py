@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from checks.outputs import Empty, Facts, NotAvailable, OddLine, Outcome, Raw, Unparsable
-from checks.tools.formats import absent, integer, json_value, number
+from checks.tools.formats import absent, cut_line, integer, json_value, number
 
 
 class DfRow(BaseModel):
@@ -57,7 +57,10 @@ def df_rows(raw: Raw) -> tuple[list[DfRow], tuple[OddLine, ...]]:
         if not seen or text.startswith("df: "):
             continue
         whole = f"{waiting[1]} {text.strip()}" if waiting else text
-        if match := _DF_ROW.match(whole):
+        if [x for x in cut_line(raw) if x.line == n]:
+            odd.append(raw.odd(n))  # the mount point may be cut: half of /local is /
+            waiting = None
+        elif match := _DF_ROW.match(whole):
             rows.append(_df_row(n, match))
             waiting = None
         elif waiting is None and re.fullmatch(r"\S{12,}", text) and n < len(raw.lines):
@@ -67,8 +70,6 @@ def df_rows(raw: Raw) -> tuple[list[DfRow], tuple[OddLine, ...]]:
             waiting = None
     if waiting:
         odd.append(raw.odd(waiting[0]))
-    if not raw.complete and rows and rows[-1].line == len(raw.lines):
-        odd.append(raw.odd(rows[-1].line))  # the mount point may be cut
     return rows, tuple(odd)
 
 
@@ -94,24 +95,25 @@ def _blocks(text: str) -> int | None:
     return integer(text)
 
 
-def _df(raw: Raw) -> Outcome:
+def _df(raw: Raw, *, inodes: bool) -> Outcome:
     head = next((m for _, line in raw.numbered() if (m := _DF_HEAD.match(line.rstrip()))), None)
     rows, odd = df_rows(raw)
     if head is None or not rows:
         return raw.unparsable("no df table")
-    inodes = "inode" in head[1].lower()
+    if inodes is not ("inode" in head[1].lower()):
+        return raw.unparsable("a df table of " + ("blocks, not inodes" if inodes else "inodes, not blocks"))
     size = number(head[1].replace("1K", "1024").replace("1M", "1048576"))
     return Df(rows=tuple(rows), unit_bytes=None if inodes else int(size or 1024), odd=odd)
 
 
 def parse_df_local(raw: Raw) -> Outcome:
     """`df -P -k -l`."""
-    return _df(raw)
+    return _df(raw, inodes=False)
 
 
 def parse_df_inodes(raw: Raw) -> Outcome:
     """`df -P -i -l`; a file system without inode limit prints `-`."""
-    return _df(raw)
+    return _df(raw, inodes=True)
 
 
 class Mount(BaseModel):
@@ -244,6 +246,7 @@ def parse_iostat(raw: Raw) -> Outcome:
     odd: list[OddLine] = []
     heads: list[str] = []
     iowait: float | None = None
+    cut = [x.line for x in cut_line(raw)]
     sample = 0
     cpu: list[str] = []
     for n, line in raw.numbered():
@@ -254,7 +257,7 @@ def parse_iostat(raw: Raw) -> Outcome:
             cpu = cells[1:]
         elif cpu and len(cells) == len(cpu):
             iowait, cpu = number(dict(zip(cpu, cells, strict=True)).get("%iowait", "")), []
-        elif heads and len(cells) == len(heads) + 1 and number(cells[-1]) is not None:
+        elif n not in cut and heads and len(cells) == len(heads) + 1 and number(cells[-1]) is not None:
             rows.append(_io_row(n, sample, cells[0], dict(zip(heads, cells[1:], strict=True))))
         elif heads and not re.match(r"^\d\d[/:.-]\d\d[/:.-]\d\d", line):
             odd.append(raw.odd(n))
@@ -364,7 +367,7 @@ class MountProbe(Facts):
 
 def parse_mnt_probe(raw: Raw) -> Outcome:
     """`timeout 5 stat -f /lustre`; the exit status 124 (the mount hangs) is decided before."""
-    text = raw.text
+    text = "\n".join(raw.lines if raw.complete else raw.lines[:-1])  # half a number is no number
     head = next((n for n, line in raw.numbered() if re.match(r'^\s*File: "', line)), None)
     if head is None:
         if "No such file or directory" in text:

@@ -92,6 +92,7 @@ _HOST: tuple[tuple[Kind, re.Pattern[str]], ...] = (
             re.I,
         ),
     ),
+    ("mce-uncorrected", re.compile(r"Uncorrected hardware memory error|due to hardware memory corruption")),
     (
         "mce-corrected",
         re.compile(r"Hardware Error\]:\s*(?:Corrected error|Deferred error|event severity: corrected)", re.I),
@@ -165,7 +166,7 @@ def _log(raw: Raw, patterns: tuple[tuple[Kind, re.Pattern[str]], ...]) -> Outcom
         if event := _event(entry, patterns, by_hand):
             events.append(event)
     last = len(raw.lines)
-    cut = not raw.complete and not any(e.line == last for e in events) and lines[-1].at is not None
+    cut = not raw.complete and not any(e.line == last for e in events)
     odd = (raw.odd(last),) if cut else ()
     return KernelLog(lines=len(lines), line=lines[0].line, events=tuple(events), odd=odd)
 

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from checks.outputs import Facts, NotAvailable, OddLine, Outcome, Raw
-from checks.tools.formats import number, path_values
+from checks.tools.formats import cut_line, number, path_values
 
 
 class Pressure(BaseModel):
@@ -164,6 +164,7 @@ def parse_vmstat(raw: Raw) -> Outcome:
             rows.append(VmRow(line=n, **values))
         elif heads:
             odd.append(raw.odd(n))
+    odd = odd or list(cut_line(raw))
     return VmStat(rows=tuple(rows), odd=tuple(odd)) if rows else raw.unparsable("no samples of vmstat")
 
 
@@ -220,6 +221,7 @@ def parse_ps_dstate(raw: Raw) -> Outcome:
             odd.append(raw.odd(n))
     if not count:
         return raw.unparsable("no process lines")
+    odd = odd or list(cut_line(raw))
     return Processes(
         count=count,
         line=first,

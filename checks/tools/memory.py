@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from checks.outputs import Empty, Facts, OddLine, Outcome, Raw
 from checks.tools.disks import df_rows
-from checks.tools.formats import integer, path_values
+from checks.tools.formats import cut_line, integer, path_values
 
 _KIB_PER_GIB = 1024 * 1024
 
@@ -90,6 +90,7 @@ def parse_mem_info(raw: Raw) -> Outcome:
         if name not in lines:
             odd.append(OddLine(line=len(raw.lines), text=f"no line {name}"))
             break
+    odd = odd or list(cut_line(raw))
     return MemInfo(line=lines["MemTotal"], line_of=lines, odd=tuple(odd), **found)
 
 
@@ -145,6 +146,7 @@ def parse_numastat(raw: Raw) -> Outcome:
     )
     if not rows:
         return raw.unparsable("not numastat -m")
+    odd = odd or list(cut_line(raw))
     return NumaStat(nodes=tuple(nodes), rows=rows, odd=tuple(odd))
 
 
@@ -169,12 +171,13 @@ def parse_mce_edac(raw: Raw) -> Outcome:
     if not raw.blank and all(line.startswith("grep: ") for _, line in raw.numbered()):
         return Empty("no EDAC driver is loaded")
     values, odd = path_values(raw)
+    cut = [x.line for x in cut_line(raw)]
     found: dict[str, dict[str, Any]] = {}
     other: list[OddLine] = []
     for v in values:
         match = re.search(r"/(mc\d+)/(?:.*/)?(ce|ue)_count$", v.path)
         count = integer(v.value)
-        if not match or count is None:
+        if not match or count is None or v.line in cut:
             other.append(raw.odd(v.line))
             continue
         row = found.setdefault(match[1], {"line": v.line, "name": match[1]})

@@ -10,7 +10,7 @@ import re
 from pydantic import BaseModel
 
 from checks.outputs import Empty, Facts, OddLine, Outcome, Raw, Unparsable
-from checks.tools.formats import integer
+from checks.tools.formats import cut_line, integer
 from checks.tools.load import parse_psi
 from common.redact import KEPT_ENVIRONMENT
 
@@ -76,8 +76,9 @@ def parse_proc_limits(raw: Raw) -> Outcome:
     """`/proc/PID/limits`: a heading, then `Max locked memory  unlimited  unlimited  bytes`."""
     rows: list[Limit] = []
     odd: list[OddLine] = []
+    cut = [x.line for x in cut_line(raw)]
     for n, line in raw.numbered():
-        if match := _LIMIT.match(line):
+        if (match := _LIMIT.match(line)) and n not in cut:
             soft, hard = (None if match[k] == "unlimited" else int(match[k]) for k in (2, 3))
             rows.append(Limit(line=n, name=match[1], soft=soft, hard=hard, unit=match[4] or ""))
         elif rows:
@@ -121,9 +122,10 @@ def parse_proc_status(raw: Raw) -> Outcome:
     """`/proc/PID/status`: `Name:`, tab, value."""
     cells: dict[str, tuple[int, str]] = {}
     odd: list[OddLine] = []
+    cut = [x.line for x in cut_line(raw)]  # half of a list of CPUs is a short list
     for n, line in raw.numbered():
         match = re.match(r"^([A-Za-z_][\w()-]*):\s*(.*)$", line)
-        if match:
+        if match and n not in cut:
             cells.setdefault(match[1], (n, match[2].strip()))
         elif cells:
             odd.append(raw.odd(n))
@@ -195,5 +197,6 @@ def parse_py_spy(raw: Raw) -> Outcome:
             odd.append(raw.odd(n))
     if not threads:
         return raw.unparsable("no threads of py-spy")
+    odd = odd or list(cut_line(raw))
     rows = tuple(Thread(line=n, name=name, state=state, frames=tuple(f)) for n, name, state, f in threads)
     return Stacks(line=rows[0].line, threads=rows, odd=tuple(odd))
