@@ -1,0 +1,1 @@
+"""Support bundles of customers turned into cluster folders that replay."""
