@@ -136,9 +136,9 @@ def open_live(name: str, asking: Asking | None = None) -> Opened:
         InputError: its file or the ssh configuration cannot be read.
         WriteError: the recording cannot be begun.
     """
+    from checks.transports.keys import Keys
     from checks.transports.live import Live  # paramiko: 160 ms that only a live command pays
     from checks.transports.recorder import Recorder
-    from checks.transports.ssh import Keys
     from checks.transports.sshconfig import SshConfig
 
     asking = asking or Asking()

@@ -22,7 +22,8 @@ from tests.checks.transports.sshd import Fleet, make_fleet
 # The real script runs in a real shell; only "run this command" and "what time is it" are answered from the recording.
 SHELL = """#!/bin/sh
 clock={folder}/rec/$RACK_NODE/clock
-exec sed -u -e 's# sh -c # {folder}/answer #' -e 's#date +%s.%N#cat '$clock'#' -e '/^U=;/s#/proc/uptime#'$clock'#g' | sh -s
+exec sed -u -e 's# sh -c # {folder}/answer #' -e 's#date +%s.%N#cat '$clock'#' \\
+  -e '/^U=;/s#/proc/uptime#'$clock'#g' | sh -s
 """
 ANSWER = """#!/bin/sh
 d={folder}/rec/$RACK_NODE

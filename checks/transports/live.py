@@ -12,19 +12,20 @@ from checks.inventory import Cluster
 from checks.outputs import NodeEvent, NotAvailable, Output
 from checks.plan import Wanted
 from checks.transports import fanout, script, ssh
-from checks.transports.knownhosts import KnownHosts
+from checks.transports.connections import Connections
+from checks.transports.keys import Keys
 from checks.transports.recorder import Recorder
 from checks.transports.script import Answers, Request
-from checks.transports.ssh import Connection, Keys, SshError
+from checks.transports.ssh import SshError
 from checks.transports.sshconfig import SshConfig
 from common.errors import InputError
 from common.safetext import safe_line
 
 POOL = 64
-LOGINS_PER_JUMP = 4
+DIALS = 256
+"""TCP connections that may be on their way at once, beside the pool."""
+BY_NETMIKO = ("eos", "nxos", "onyx")
 STEP_S = 120.0
-UNLOCK_NODES = 16
-"""Nodes looked at for the keys they want; the rest of a fleet wants the same."""
 COULD_NOT = "could not be asked: "
 NOT_ASKED = NotAvailable("not-asked", "not asked yet")
 
@@ -51,10 +52,14 @@ class Live:
         window_s: float = 60.0,
     ) -> None:
         self.cluster, self.window_s = cluster, window_s
-        self._interactive = interactive
-        self._config = config or SshConfig(cluster.spec.access)
-        self._keys = keys or Keys()
-        self._pool_size, self._connect_s = pool, connect_s
+        self.connections = Connections(
+            config or SshConfig(cluster.spec.access),
+            keys or Keys(),
+            connect_s=connect_s,
+            interactive=interactive,
+            alone=len(cluster.nodes()) == 1,
+        )
+        self._pool_size = pool
         self._recorder = recorder
         self._outputs: dict[Key, Output] = {}
         self._asked: set[Key] = set()
@@ -62,12 +67,8 @@ class Live:
         self._hung: set[tuple[str, str]] = set()
         self.clock_offsets_s: dict[str, float] = {}
         """Each node's clock minus this machine's, late by the way of the answer; as of the newest answer."""
-        self._connections: dict[str, Connection] = {}
-        self._jumps: dict[str, tuple[threading.Semaphore, threading.Lock]] = {}
-        self._known: dict[tuple[object, ...], KnownHosts] = {}
         self._times: dict[int, datetime] = {}
         self._lock = threading.Lock()
-        self._closed = False
         self.extra_attachments: list[tuple[str, str, bytes]] = []
 
     # ---- store
@@ -141,7 +142,14 @@ class Live:
             self._ask(*item, round, tell, stop)
 
         try:
-            ended = fanout.each(ask, todo.items(), threads=self._pool_size, cancelled=stopped)
+            ended = fanout.each(
+                ask,
+                list(todo.items()),
+                threads=self._pool_size,
+                cancelled=stopped,
+                ahead=self._dial,
+                ahead_threads=DIALS,
+            )
         except BaseException:
             stop.set()
             self._give_up(todo, round)
@@ -151,7 +159,7 @@ class Live:
 
     def _give_up(self, todo: Mapping[str, Sequence[Wanted]], round: int) -> None:
         """Ends what is under way; what did not answer yet counts as not asked."""
-        self._hang_up()
+        self.connections.hang_up()
         with self._lock:
             self._asked -= {k for w in todo.values() for k in (_key(v, round) for v in w) if k not in self._outputs}
 
@@ -165,30 +173,18 @@ class Live:
         for node in named:
             self._failed.pop(node, None)
         self._hung = {h for h in self._hung if h[0] not in named}
-        self._known.clear()  # whoever asks again may have added the host key that was missing
+        self.connections.forget_hosts()
         if nodes is not None:
             self._outputs = {k: o for k, o in self._outputs.items() if k[0] not in named}
         self._asked = {k for k in self._asked if k[0] not in named or k in self._outputs}
 
     def close(self) -> None:
         """Closes every connection for good; whatever runs on a node ends with it."""
-        self._closed = True
-        self._hang_up()
-        self._keys.close()
-
-    def _hang_up(self) -> None:
-        with self._lock:
-            connections, self._connections = list(self._connections.values()), {}
-        for connection in connections:
-            connection.close()
+        self.connections.close()
 
     def unlock(self) -> None:
         """Opens the private keys that will be needed, so that a passphrase is asked now and not in the middle."""
-        for node in self.cluster.nodes()[:UNLOCK_NODES]:
-            target = self._config.target(node)
-            for hop in target.jumps:
-                self._keys.open(self._config.target(hop, jump=True))
-            self._keys.open(target)
+        self.connections.unlock(self.cluster.nodes())
 
     @property
     def failures(self) -> dict[str, NotAvailable]:
@@ -205,6 +201,10 @@ class Live:
         """Whether any node answered anything."""
         return bool(self._outputs)
 
+    def _dial(self, item: tuple[str, list[Wanted]]) -> None:
+        if self.cluster.os_of(item[0]) not in BY_NETMIKO:
+            self.connections.dial(item[0])
+
     def _ask(
         self, node: str, wanted: list[Wanted], round: int, tell: Callable[[NodeEvent], None], stop: threading.Event
     ) -> None:
@@ -212,12 +212,12 @@ class Live:
             return
         tell(NodeEvent(node, "asking"))
         try:
-            if self.cluster.os_of(node) in ("eos", "nxos", "onyx"):
+            if self.cluster.os_of(node) in BY_NETMIKO:
                 raise SshError("unsupported", "switches of this kind are read from recordings only")
             self._run(node, self._requests(node, wanted), round, stop)
         except (SshError, InputError) as error:
             why = error.why if isinstance(error, SshError) else NotAvailable("failed", str(error))
-            self._drop(node)
+            self.connections.drop(node)
             if stop.is_set():
                 return
             self._failed[node] = NotAvailable(why.kind, f"{COULD_NOT}{why.reason}")
@@ -242,9 +242,9 @@ class Live:
     def _run(self, node: str, asked: list[tuple[Wanted, Request]], round: int, stop: threading.Event) -> None:
         if not asked:
             return
-        connection = self._connected(node)
+        connection = self.connections.to(node)
         if stop.is_set():
-            self._drop(node)
+            self.connections.drop(node)
             return
         mark = script.delimiter()
         body = script.build([request for _, request in asked], mark)
@@ -260,7 +260,7 @@ class Live:
             self.clock_offsets_s[node] = clock_s - time.time()
         self._keep(node, asked, answers, round)
         if not answers.finished:
-            self._drop(node)
+            self.connections.drop(node)
 
     def _keep(self, node: str, asked: list[tuple[Wanted, Request]], answers: Answers, round: int) -> None:
         given = {a.index: a for a in answers.answers}
@@ -292,71 +292,6 @@ class Live:
                 self._outputs[(node, w.command, w.params, round, w.sample)] = output
         if self._recorder:
             self._recorder.outputs(kept)
-
-    # ---- connections
-
-    def _connected(self, node: str) -> Connection:
-        with self._lock:
-            found = self._connections.get(node)
-        if found is not None and found.open:
-            return found
-        target = self._config.target(node)
-        deadline = time.monotonic() + (target.connect_timeout_s or self._connect_s)
-        through: Connection | None = None
-        for hop in target.jumps:
-            through = self._jump(hop, through)
-        known = self._known_hosts(target.known_hosts)
-        if through is None:
-            alone = self._interactive if len(self.cluster.nodes()) == 1 else None
-            made = ssh.connect(target, known, self._keys, deadline=deadline, interactive=alone)
-        else:
-            # one server that everybody passes through drops log-ins when too many come at once
-            with self._jumps[target.jumps[-1]][0]:
-                deadline = time.monotonic() + (target.connect_timeout_s or self._connect_s)
-                made = ssh.connect(target, known, self._keys, deadline=deadline, through=through)
-        with self._lock:
-            self._connections[node] = made
-        if self._closed:
-            made.close()
-        return made
-
-    def _jump(self, hop: str, through: Connection | None) -> Connection:
-        with self._lock:
-            _, once = self._jumps.setdefault(hop, (threading.Semaphore(LOGINS_PER_JUMP), threading.Lock()))
-        with once:
-            with self._lock:
-                found = self._connections.get(f"jump {hop}")
-            if found is not None and found.open:
-                return found
-            target = self._config.target(hop, jump=True)
-            deadline = time.monotonic() + (target.connect_timeout_s or self._connect_s)
-            try:
-                made = ssh.connect(
-                    target,
-                    self._known_hosts(target.known_hosts),
-                    self._keys,
-                    deadline=deadline,
-                    through=through,
-                    # a person can answer for the one host everybody passes through, not for a fleet
-                    interactive=self._interactive,
-                )
-            except SshError as error:
-                raise SshError(error.why.kind, f"jump host {hop}: {error.why.reason}") from None
-            with self._lock:
-                self._connections[f"jump {hop}"] = made
-            return made
-
-    def _known_hosts(self, files: tuple[object, ...]) -> KnownHosts:
-        with self._lock:
-            if files not in self._known:
-                self._known[files] = KnownHosts(files)  # type: ignore[arg-type]
-            return self._known[files]
-
-    def _drop(self, node: str) -> None:
-        with self._lock:
-            found = self._connections.pop(node, None)
-        if found is not None:
-            found.close()
 
 
 def _key(wanted: Wanted, round: int) -> Key:

@@ -95,6 +95,6 @@ async def test_leaving_ends_the_connections(fleet: Fleet, tmp_path: Path) -> Non
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)
         assert found.live is not None
-        assert found.live._connections
+        assert found.live.connections.names
         await pilot.press("ctrl+q")
-    assert not found.live._connections
+    assert not found.live.connections.names

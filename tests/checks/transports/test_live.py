@@ -16,9 +16,9 @@ import pytest
 from checks.inventory import Access, Cluster, ClusterFile
 from checks.outputs import NodeEvent, NotAvailable, Output
 from checks.plan import Wanted
+from checks.transports.keys import Keys
 from checks.transports.live import Live
 from checks.transports.recorder import Recorder
-from checks.transports.ssh import Keys
 from checks.transports.sshconfig import SshConfig
 from tests.checks.transports.sshd import Fleet, keygen, make_fleet
 from tests.checks.transports.test_script import alive
@@ -170,7 +170,7 @@ def test_two_jumps_are_taken_one_after_the_other(fleet: Fleet) -> None:
     try:
         ask(live, "boot")
         assert isinstance(got(live, "inner", "boot"), Output)
-        assert set(live._connections) == {"inner", "jump good", "jump bastion"}
+        assert set(live.connections.names) == {"inner", "jump good", "jump bastion"}
     finally:
         live.close()
 
@@ -298,3 +298,39 @@ def test_log_ins_that_the_server_drops_are_tried_again(fleet: Fleet) -> None:
         assert isinstance(got(live, "slow", "boot"), Output)
     finally:
         live.close()
+
+
+def test_nodes_that_are_gone_wait_beside_the_pool_and_not_in_it(fleet: Fleet, tmp_path: Path) -> None:
+    hole = socket.socket()
+    hole.bind(("127.1.200.3", 0))
+    hole.listen(0)
+    # with its queue full the kernel drops whoever knocks, as a host that is switched off does
+    knocking = [socket.socket() for _ in range(3)]
+    for one in knocking:
+        one.setblocking(False)
+        one.connect_ex(hole.getsockname())
+    try:
+        path = tmp_path / "config"
+        path.write_text(
+            (fleet.folder / "config").read_text()
+            + f"Host gone*\n  HostName 127.1.200.3\n  Port {hole.getsockname()[1]}\n"
+        )
+        made = cluster("gone[01-40],good,inner,binary")
+        live = Live(made, config=SshConfig(made.spec.access, user_config=path), connect_s=3, pool=2)
+        began = time.monotonic()
+        answered: dict[str, float] = {}
+
+        def note(event: NodeEvent) -> None:
+            if event.state == "answered":
+                answered[event.node] = time.monotonic() - began
+
+        live.collect([Wanted(n, "boot") for n in sorted(made.nodes())], round=1, on_node=note)
+        took = time.monotonic() - began
+        live.close()
+        assert set(answered) == {"good", "inner", "binary"}
+        assert max(answered.values()) < 3
+        assert took < 3 * 1.1 + 1
+        assert len(live.failures) == 40
+    finally:
+        for one in (*knocking, hole):
+            one.close()

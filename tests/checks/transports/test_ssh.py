@@ -13,9 +13,10 @@ import pytest
 
 from checks.inventory import Access
 from checks.transports import script, ssh
+from checks.transports.keys import Keys
 from checks.transports.knownhosts import KnownHosts
 from checks.transports.script import Request
-from checks.transports.ssh import Connection, Keys, SshError
+from checks.transports.ssh import Connection, SshError
 from checks.transports.sshconfig import SshConfig
 from tests.checks.transports.sshd import Fleet, keygen, make_fleet
 from tests.checks.transports.test_script import alive, command

@@ -1,0 +1,170 @@
+"""The SSH connections to a fleet: dialled ahead, opened once, shared by all who pass through a jump host."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+
+from checks.transports import ssh
+from checks.transports.keys import Keys
+from checks.transports.knownhosts import KnownHosts
+from checks.transports.ssh import Connection, SshError
+from checks.transports.sshconfig import SshConfig
+from common.errors import InputError
+
+LOGINS_PER_JUMP = 4
+UNLOCK_NODES = 16
+"""Nodes looked at for the keys they want; the rest of a fleet wants the same."""
+
+
+class Connections:
+    """One connection per node, kept between steps. Safe to use from many threads.
+
+    `interactive` answers questions of a jump host; of a node only where there is just one (`alone`): a person can
+    answer for the one host everybody passes through, not for a fleet.
+    """
+
+    def __init__(
+        self,
+        config: SshConfig,
+        keys: Keys,
+        *,
+        connect_s: float,
+        interactive: ssh.Interactive | None = None,
+        alone: bool = False,
+    ) -> None:
+        self._config, self._keys, self._connect_s = config, keys, connect_s
+        self._interactive, self._alone = interactive, alone
+        self._open: dict[str, Connection] = {}
+        self._dialled: dict[str, socket.socket | SshError] = {}
+        self._jumps: dict[str, tuple[threading.Semaphore, threading.Lock]] = {}
+        self._known: dict[tuple[object, ...], KnownHosts] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Nodes with a connection, and `jump HOST` for those passed through."""
+        with self._lock:
+            return frozenset(self._open)
+
+    def dial(self, node: str) -> None:
+        """Opens the TCP connection to a node, so that one that is gone waits beside the pool and not in it."""
+        if self._of(node) is not None:
+            return
+        try:
+            target = self._config.target(node)
+            if target.jumps or target.proxy_command:
+                return
+            made: socket.socket | SshError = ssh.dial(target, within_s=target.connect_timeout_s or self._connect_s)
+        except SshError as error:
+            made = error
+        except InputError:
+            return  # whoever connects meets it again, and tells
+        with self._lock:
+            self._dialled[node] = made
+
+    def to(self, node: str) -> Connection:
+        """The connection to a node, made where there is none.
+
+        Raises:
+            SshError: it cannot be reached or logged in to.
+            InputError: the configuration has a directive that cannot be followed.
+        """
+        if (found := self._of(node)) is not None:
+            return found
+        target = self._config.target(node)
+        deadline = time.monotonic() + (target.connect_timeout_s or self._connect_s)
+        through: Connection | None = None
+        for hop in target.jumps:
+            through = self._jump(hop, through)
+        known = self._known_hosts(target.known_hosts)
+        if through is None:
+            alone = self._interactive if self._alone else None
+            with self._lock:
+                dialled = self._dialled.pop(node, None)
+            if isinstance(dialled, SshError):
+                raise dialled
+            made = ssh.connect(target, known, self._keys, deadline=deadline, interactive=alone, dialled=dialled)
+        else:
+            # one server that everybody passes through drops log-ins when too many come at once
+            with self._jumps[target.jumps[-1]][0]:
+                deadline = time.monotonic() + (target.connect_timeout_s or self._connect_s)
+                made = ssh.connect(target, known, self._keys, deadline=deadline, through=through)
+        with self._lock:
+            self._open[node] = made
+        if self._closed:
+            made.close()
+        return made
+
+    def drop(self, node: str) -> None:
+        """Ends the connection to a node."""
+        with self._lock:
+            found = self._open.pop(node, None)
+        if found is not None:
+            found.close()
+
+    def hang_up(self) -> None:
+        """Ends all of them; whatever runs on a node ends with its connection."""
+        with self._lock:
+            connections, self._open = list(self._open.values()), {}
+            dialled, self._dialled = list(self._dialled.values()), {}
+        for connection in connections:
+            connection.close()
+        for made in dialled:
+            if isinstance(made, socket.socket):
+                made.close()
+
+    def close(self) -> None:
+        """Ends all of them for good, and lets go of the keys."""
+        self._closed = True
+        self.hang_up()
+        self._keys.close()
+
+    def forget_hosts(self) -> None:
+        """Reads known_hosts again next time: whoever asks again may have added the key that was missing."""
+        with self._lock:
+            self._known.clear()
+
+    def unlock(self, nodes: tuple[str, ...]) -> None:
+        """Opens the private keys that will be needed, so that a passphrase is asked now and not in the middle."""
+        for node in nodes[:UNLOCK_NODES]:
+            target = self._config.target(node)
+            for hop in target.jumps:
+                self._keys.open(self._config.target(hop, jump=True))
+            self._keys.open(target)
+
+    def _of(self, name: str) -> Connection | None:
+        with self._lock:
+            found = self._open.get(name)
+        return found if found is not None and found.open else None
+
+    def _jump(self, hop: str, through: Connection | None) -> Connection:
+        with self._lock:
+            _, once = self._jumps.setdefault(hop, (threading.Semaphore(LOGINS_PER_JUMP), threading.Lock()))
+        with once:
+            if (found := self._of(f"jump {hop}")) is not None:
+                return found
+            target = self._config.target(hop, jump=True)
+            deadline = time.monotonic() + (target.connect_timeout_s or self._connect_s)
+            try:
+                made = ssh.connect(
+                    target,
+                    self._known_hosts(target.known_hosts),
+                    self._keys,
+                    deadline=deadline,
+                    through=through,
+                    interactive=self._interactive,
+                )
+            except SshError as error:
+                raise SshError(error.why.kind, f"jump host {hop}: {error.why.reason}") from None
+            with self._lock:
+                self._open[f"jump {hop}"] = made
+            return made
+
+    def _known_hosts(self, files: tuple[object, ...]) -> KnownHosts:
+        with self._lock:
+            if files not in self._known:
+                self._known[files] = KnownHosts(files)  # type: ignore[arg-type]
+            return self._known[files]
