@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import yaml
 
-from checks import catalogue, inventory, nodesets, params
+from checks import catalogue, inventory, params
 from checks.anonymise.names import TooGenericError
 from checks.anonymise.text import Anonymiser
 from checks.transports import layout
@@ -191,10 +191,7 @@ def files(folder: Path, left_out: list[tuple[str, str]]) -> Iterator[Path]:
 def _folder_name(anonymiser: Anonymiser, name: str) -> str:
     if name in _FIXED or _ROUND.fullmatch(name):
         return name
-    try:
-        return anonymiser.node_set(name) if nodesets.expand(name) else name
-    except nodesets.NodeSetError:
-        return _safe(anonymiser.text(name))
+    return _safe(anonymiser.node_set(name))
 
 
 def _file_name(anonymiser: Anonymiser, name: str) -> str:

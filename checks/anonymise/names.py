@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from checks import nodesets
-
 Kind = Literal["user", "account", "domain", "filesystem", "cluster", "serial", "name"]
 
 _BASES = {
@@ -25,6 +23,8 @@ _BASES = {
     "login": "login",
 }
 _HOST = re.compile(r"(?=[A-Za-z0-9-]*[A-Za-z])[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+_MEMBER = re.compile(r"(?:[^,\[]|\[[^\]]*\]?)+")
+_DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _NUMBER = re.compile(r"\d+|\[\d[\d,-]*\]")
 _BY_ADDRESS = re.compile(r"(?:ip|ec2)-\d{1,3}(?:-\d{1,3}){3}", re.I)
@@ -138,13 +138,16 @@ class Names:
             self.bases[outline.lower()] = self._free(_BASES.get(role or "", "host"), numbered="#" in outline)
 
     def learn_hosts(self, nodes: str, role: str | None = None) -> None:
-        """Takes note of every host of a node set."""
-        try:
-            expanded = nodesets.expand(nodes)
-        except nodesets.NodeSetError:
-            return
-        for name in expanded:
-            self.learn_host(name, role)
+        """Takes note of the hosts of a node set, without expanding it: a stranger's may have billions."""
+        for part in _MEMBER.findall(nodes):
+            bracket = re.search(r"\[(\d[\d,-]*)\]", part)
+            if bracket is None:
+                self.learn_host(part, role)
+                continue
+            lengths = {len(n) for n in _DIGITS.findall(bracket[1])}
+            for length in range(min(lengths), min(max(lengths), 20) + 1):
+                rest = re.sub(r"\[(\d{1,20})[\d,-]*\]", r"\1", part[bracket.end() :])
+                self.learn_host(f"{part[: bracket.start()]}{'0' * length}{rest}", role)
 
     def learn(self, kind: Kind, name: str) -> None:
         """Takes note of a name that is replaced wherever it stands; generic words are left out."""

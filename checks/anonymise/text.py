@@ -82,6 +82,9 @@ class Anonymiser:
 
     def node_set(self, nodes: str) -> str:
         """The new names of a node set, folded."""
+        if not re.fullmatch(r"(?=.*\[)[\d.,\[\]-]{3,200}", nodes):
+            return self.text(nodes)
+        # sets of addresses
         try:
             return nodesets.fold(self.node(n) for n in nodesets.expand(nodes))
         except nodesets.NodeSetError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -191,3 +192,24 @@ def test_one_file_after_another_keeps_the_same_names(tmp_path: Path) -> None:
 def path_of(path: Path) -> PurePosixPath:
     """The path as it stands in a recording."""
     return PurePosixPath(path.as_posix())
+
+
+def test_a_set_of_billions_of_nodes_costs_nothing_and_keeps_its_form() -> None:
+    anonymiser = Anonymiser()
+    anonymiser.learn("NodeName=acme-gpu[1-9999999999] State=IDLE\nNodes=r[1-4]c[01-16],tor[1-2]\n")
+    assert anonymiser.text("acme-gpu7 acme-gpu[1-9999999999]") == "host7 host[1-9999999999]"
+    assert anonymiser.node_set("r3c07") == "hostb3-07"
+    assert anonymiser.node_set("r[1-2]c[01-16],tor1") == "hostb[1-2]-[01-16],hostc1"
+
+
+HOSTILE = ("1.", "::", "a:", "gpu[", "NodeList=", "a@b.c", "/home/a", "| a ", "ff:", "Serial Number: ", "aaaa.")
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_a_hostile_line_costs_seconds_and_not_hours(piece: str) -> None:
+    anonymiser = Anonymiser(["acme"])
+    text = piece * (200_000 // len(piece))
+    started = time.process_time()
+    anonymiser.learn(text)
+    anonymiser.text(text)
+    assert time.process_time() - started < 20
