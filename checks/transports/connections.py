@@ -9,6 +9,7 @@ import time
 from checks.transports import ssh
 from checks.transports.keys import Keys
 from checks.transports.knownhosts import KnownHosts
+from checks.transports.local import LocalConnection, is_here
 from checks.transports.ssh import Connection, SshError
 from checks.transports.sshconfig import SshConfig
 from common.errors import InputError
@@ -33,10 +34,11 @@ class Connections:
         connect_s: float,
         interactive: ssh.Interactive | None = None,
         alone: bool = False,
+        via: str = "auto",
     ) -> None:
         self._config, self._keys, self._connect_s = config, keys, connect_s
-        self._interactive, self._alone = interactive, alone
-        self._open: dict[str, Connection] = {}
+        self._interactive, self._alone, self._via = interactive, alone, via
+        self._open: dict[str, Connection | LocalConnection] = {}
         self._dialled: dict[str, socket.socket | SshError] = {}
         self._jumps: dict[str, tuple[threading.Semaphore, threading.Lock]] = {}
         self._known: dict[tuple[object, ...], KnownHosts] = {}
@@ -51,7 +53,7 @@ class Connections:
 
     def dial(self, node: str) -> None:
         """Opens the TCP connection to a node, so that one that is gone waits beside the pool and not in it."""
-        if self._of(node) is not None:
+        if self._of(node) is not None or self._local(node):
             return
         try:
             target = self._config.target(node)
@@ -65,7 +67,7 @@ class Connections:
         with self._lock:
             self._dialled[node] = made
 
-    def to(self, node: str) -> Connection:
+    def to(self, node: str) -> Connection | LocalConnection:
         """The connection to a node, made where there is none.
 
         Raises:
@@ -74,6 +76,11 @@ class Connections:
         """
         if (found := self._of(node)) is not None:
             return found
+        if self._local(node):
+            with self._lock:
+                return self._open.setdefault(node, LocalConnection())
+        if self._via == "local":
+            raise SshError("unreachable", "`via: local` asks this machine only, and this is another")
         target = self._config.target(node)
         deadline = time.monotonic() + (target.connect_timeout_s or self._connect_s)
         through: Connection | None = None
@@ -135,7 +142,10 @@ class Connections:
                 self._keys.open(self._config.target(hop, jump=True))
             self._keys.open(target)
 
-    def _of(self, name: str) -> Connection | None:
+    def _local(self, node: str) -> bool:
+        return self._via in ("auto", "local") and (is_here(node) or (self._via == "local" and self._alone))
+
+    def _of(self, name: str) -> Connection | LocalConnection | None:
         with self._lock:
             found = self._open.get(name)
         return found if found is not None and found.open else None
@@ -144,7 +154,7 @@ class Connections:
         with self._lock:
             _, once = self._jumps.setdefault(hop, (threading.Semaphore(LOGINS_PER_JUMP), threading.Lock()))
         with once:
-            if (found := self._of(f"jump {hop}")) is not None:
+            if isinstance(found := self._of(f"jump {hop}"), Connection):
                 return found
             target = self._config.target(hop, jump=True)
             deadline = time.monotonic() + (target.connect_timeout_s or self._connect_s)

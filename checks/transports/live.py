@@ -58,6 +58,7 @@ class Live:
             connect_s=connect_s,
             interactive=interactive,
             alone=len(cluster.nodes()) == 1,
+            via=cluster.spec.access.via,
         )
         self._pool_size = pool
         self._recorder = recorder
