@@ -133,7 +133,7 @@ def _read_map(path: Path) -> dict[str, str]:
     names = document.get("names") if isinstance(document, dict) else None
     if not isinstance(names, dict) or not all(isinstance(known, dict) for known in names.values()):
         raise bad("not a map of names")
-    new = {str(value).lower() for known in names.values() for value in known.values()}
+    new = {str(value).lower().partition("/")[0] for known in names.values() for value in known.values()}
     old = {
         name.partition("/")[0] if kind.startswith("ip") else name: kind
         for kind, known in names.items()
