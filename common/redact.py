@@ -52,7 +52,7 @@ def environment(data: bytes) -> bytes:
     """`/proc/PID/environ` cut down to what may be kept: settings of the training stack that are no secrets."""
     end = b"\0" if b"\0" in data else b"\n"
     entries = [entry for entry in data.split(end) if b"=" in entry]
-    kept = [entry for entry in entries if _may_be_kept(entry)]
+    kept = [entry for entry in entries if may_be_kept(entry)]
     if not kept:
         return b"%s=%d%s" % (_DROPPED.encode(), len(entries), end) if entries else b""
     return end.join(kept) + (end if data.endswith(end) else b"")
@@ -61,7 +61,7 @@ def environment(data: bytes) -> bytes:
 def foreign_environment(data: bytes) -> Iterator[Leak]:
     """Entries of an environment that `environment` would drop."""
     for number, entry in enumerate(re.split(rb"[\0\n]", data), 1):
-        if b"=" in entry and not _may_be_kept(entry):
+        if b"=" in entry and not may_be_kept(entry):
             # NULs are no line ends: an environment is one line
             yield Leak(1 if b"\0" in data else number, "environment variable")
 
@@ -82,7 +82,8 @@ def leaks(text: str) -> Iterator[Leak]:
             yield Leak(line, name)
 
 
-def _may_be_kept(entry: bytes) -> bool:
+def may_be_kept(entry: bytes) -> bool:
+    """True for `NAME=value` of an environment that is a setting of the training stack and, by its name, no secret."""
     name = entry.partition(b"=")[0].decode("utf-8", "replace")
     return name == _DROPPED or (name.startswith(KEPT_ENVIRONMENT) and not _SECRET_NAME.search(name))
 

@@ -132,6 +132,9 @@ _DISK: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 # drives without a medium complain whenever someone looks at them
 _NO_MEDIUM = re.compile(r"^(?:fd|sr|loop)\d+")
 _BY_HAND = re.compile(r"\border=-1\b")
+_CRASHED_BY_HAND = re.compile(r"sysrq:? .*Trigger a crash|sysrq triggered crash", re.I)
+_OOM: frozenset[Kind] = frozenset({"oom", "oom-kill"})
+_CRASH: frozenset[Kind] = frozenset({"kernel-bug", "panic"})
 _STAMPED = re.compile(
     r"^(?:<\d+>|\w+\s*:\w+\s*:\s*)?(?:\[\s*\d+\.\d+\]|\[\w{3} \w{3}\s+\d+ |\d{4}-\d\d-\d\d[T ]\d\d:\d\d|"
     r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\s+\d+ \d\d:\d\d:\d\d )"
@@ -156,13 +159,15 @@ def _log(raw: Raw, patterns: tuple[tuple[Kind, re.Pattern[str]], ...]) -> Outcom
     if not isinstance(lines, list):
         return lines
     stamped = sum(bool(_STAMPED.match(line)) for line in raw.lines)
-    if not stamped and not any(_event(x, _HOST + _DISK, False) for x in lines):
+    if not stamped and not any(_event(x, _HOST + _DISK, frozenset()) for x in lines):
         return raw.unparsable("not a kernel log")
     events: list[KernelEvent] = []
-    by_hand = False
+    by_hand: frozenset[Kind] = frozenset()
     for entry in lines:
         if "invoked oom-killer" in entry.text:
-            by_hand = bool(_BY_HAND.search(entry.text))
+            by_hand = by_hand | _OOM if _BY_HAND.search(entry.text) else by_hand - _OOM
+        elif _CRASHED_BY_HAND.search(entry.text):
+            by_hand = by_hand | _CRASH
         if event := _event(entry, patterns, by_hand):
             events.append(event)
     last = len(raw.lines)
@@ -171,7 +176,9 @@ def _log(raw: Raw, patterns: tuple[tuple[Kind, re.Pattern[str]], ...]) -> Outcom
     return KernelLog(lines=len(lines), line=lines[0].line, events=tuple(events), odd=odd)
 
 
-def _event(entry: LogLine, patterns: tuple[tuple[Kind, re.Pattern[str]], ...], by_hand: bool) -> KernelEvent | None:
+def _event(
+    entry: LogLine, patterns: tuple[tuple[Kind, re.Pattern[str]], ...], by_hand: frozenset[Kind]
+) -> KernelEvent | None:
     if patterns is not _DISK and (found := _machine_check(entry)):
         return found
     for kind, pattern in patterns:
@@ -189,7 +196,7 @@ def _event(entry: LogLine, patterns: tuple[tuple[Kind, re.Pattern[str]], ...], b
             subject=safe_line(subject, limit=80),
             pid=int(named["pid"]) if named.get("pid") else None,
             seconds=int(named["s"]) if named.get("s") else None,
-            by_hand=by_hand and kind in ("oom", "oom-kill"),
+            by_hand=kind in by_hand,
             text=safe_line(entry.text, limit=200),
         )
     return None

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from checks.outputs import Empty, Facts, OddLine, Outcome, Raw, Unparsable
 from checks.tools.formats import cut_line, integer
 from checks.tools.load import parse_psi
-from common.redact import KEPT_ENVIRONMENT
+from common.redact import KEPT_ENVIRONMENT, may_be_kept
 
 
 class Environment(Facts):
@@ -36,7 +36,7 @@ def parse_proc_env(raw: Raw) -> Outcome:
         name, sign, value = part.strip("\n").partition("=")
         if sign and re.fullmatch(r"[A-Za-z_][\w.()%-]*", name):
             seen += 1
-            if name.startswith(KEPT_ENVIRONMENT):
+            if name.startswith(KEPT_ENVIRONMENT) and may_be_kept(part.strip("\n").encode()):
                 values[name], lines[name] = value, at
         at += part.count("\n") if nul else 1
     if not seen or seen < len([p for p in parts if p.strip()]) / 2:

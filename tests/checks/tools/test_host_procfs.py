@@ -61,12 +61,12 @@ def test_limits_that_end_before_locked_memory_are_doubted_and_do_not_tell_it() -
 
 
 def test_of_an_environment_only_the_settings_of_the_training_stack_are_kept() -> None:
-    text = "HOME=/home/u\0AWS_SECRET_ACCESS_KEY=hidden\0NCCL_DEBUG=INFO\0NCCL_IB_HCA=mlx5_0,mlx5_1\0"
+    text = "HOME=/home/u\0AWS_SECRET_ACCESS_KEY=hidden\0SLURM_JWT=hidden\0NCCL_DEBUG=INFO\0NCCL_IB_HCA=mlx5_0,mlx5_1\0"
     found = facts("proc-env", text)
     assert found.values == {"NCCL_DEBUG": "INFO", "NCCL_IB_HCA": "mlx5_0,mlx5_1"}
     assert "hidden" not in found.model_dump_json()
     lines = facts("proc-env", text.replace("\0", "\n"))
-    assert (lines.values, lines.line_of["NCCL_IB_HCA"]) == (found.values, 4)
+    assert (lines.values, lines.line_of["NCCL_IB_HCA"]) == (found.values, 5)
 
 
 def test_an_environment_without_its_last_nul_is_doubted_and_one_without_settings_is_empty() -> None:
