@@ -12,6 +12,7 @@ from checks.outputs import Empty, Facts, OddLine, Outcome, Raw
 
 _DEVICE = re.compile(r"^((?:[0-9a-f]{4,}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\s+(.*)$", re.I)
 _CLASS = re.compile(r"^(.*?)(?: \[([0-9a-f]{4})\])?: (.*)$")
+_NVIDIA = "10de"
 _IDS = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]")
 
 
@@ -28,7 +29,9 @@ class PciDevice(Model):
 
     @property
     def gpu(self) -> bool:
-        """True for a GPU (display or 3D controller), false for bridges and NVSwitches."""
+        """True for a GPU (display or 3D controller), false for bridges, NVSwitches and the display of a BMC."""
+        if self.vendor not in (None, _NVIDIA):
+            return False
         return "3d controller" in self.kind.lower() or "vga" in self.kind.lower() or "display" in self.kind.lower()
 
 
