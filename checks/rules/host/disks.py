@@ -17,6 +17,8 @@ from checks.tools.nvme import NvmeList, NvmeSmart
 from checks.view import Reading, View, observed
 
 _READ_ONLY_IMAGES = re.compile(r"^/dev/(?:loop|sr)\d+")
+INODES_CRITICAL_PCT = 90
+"""Inodes run out later than blocks: nothing reserves a share of them."""
 _SYSTEM = re.compile(r"^/(?:$|var\b|tmp\b|opt$|usr$|home$|run/slurm|spool)")
 
 
@@ -58,7 +60,9 @@ def disk_space(view: View) -> Iterator[Judgement]:
 
 
 def _judged(row: DfRow) -> bool:
-    return bool(_SYSTEM.match(row.mount)) and not _READ_ONLY_IMAGES.match(row.source) and row.used_pct is not None
+    # the layers of a container lie on a file system that has a line of its own
+    system = _SYSTEM.match(row.mount) and not _READ_ONLY_IMAGES.match(row.source) and row.source != "overlay"
+    return bool(system) and row.used_pct is not None
 
 
 def _full(view: View, reading: Reading[Df]) -> Iterator[Judgement]:
@@ -68,6 +72,8 @@ def _full(view: View, reading: Reading[Df]) -> Iterator[Judgement]:
     for row in filter(_judged, reading.facts.rows):
         used = row.used_pct or 0.0
         level = next((x for x in ("critical", "warn") if used > view.limit("boot-disk", x)), None)
+        if level == "critical" and what == "inodes" and used <= INODES_CRITICAL_PCT:
+            level = "warn"
         if level:
             yield Judgement(
                 Status.CRITICAL if level == "critical" else Status.WARN,

@@ -108,7 +108,13 @@ def _counted(view: View, node: str) -> Iterator[Judgement]:
     window = view.window("mce-edac", node, Edac) if total else newest
     if isinstance(window, Window) and window.seconds:
         yield from _rising(view, window)
-    yield ok("memory errors counted", node, observed=value, evidence=(newest.quote(newest.facts.controllers[0].line),))
+    elif total > view.limit("ecc-ce"):
+        # fewer than a day's limit since boot cannot be too many a day
+        why = f": {window.why}" if isinstance(window, Reading) and window.why else ""
+        yield newest.unknown(f"{total} corrected memory errors since boot, and one round cannot tell a rise{why}")
+        return
+    most = max(newest.facts.controllers, key=lambda c: c.corrected or 0)
+    yield ok("memory errors counted", node, observed=value, evidence=(newest.quote(most.line),))
 
 
 def _rising(view: View, window: Window[Edac]) -> Iterator[Judgement]:
