@@ -150,6 +150,7 @@ def open_live(name: str, asking: Asking | None = None) -> Opened:
     live = Live(
         cluster,
         config=SshConfig(cluster.spec.access, user_config=asking.ssh_config),
+        ssh_config=asking.ssh_config,
         keys=Keys(asking.passphrase),
         interactive=asking.interactive,
         recorder=recorder,

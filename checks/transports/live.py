@@ -6,12 +6,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 from checks import catalogue
 from checks.inventory import Cluster
-from checks.outputs import NodeEvent, NotAvailable, Output
+from checks.outputs import NodeEvent, NotAvailable, Output, Reason
 from checks.plan import Wanted
-from checks.transports import fanout, script, ssh
+from checks.transports import clustershell, fanout, script, ssh
 from checks.transports.connections import Connections
 from checks.transports.keys import Keys
 from checks.transports.recorder import Recorder
@@ -44,6 +45,7 @@ class Live:
         cluster: Cluster,
         *,
         config: SshConfig | None = None,
+        ssh_config: Path | None = None,
         keys: Keys | None = None,
         pool: int = POOL,
         connect_s: float = ssh.CONNECT_S,
@@ -60,7 +62,7 @@ class Live:
             alone=len(cluster.nodes()) == 1,
             via=cluster.spec.access.via,
         )
-        self._pool_size = pool
+        self._pool_size, self._connect_s, self._ssh_config = pool, connect_s, ssh_config
         self._recorder = recorder
         self._outputs: dict[Key, Output] = {}
         self._asked: set[Key] = set()
@@ -142,6 +144,10 @@ class Live:
         def ask(item: tuple[str, list[Wanted]]) -> None:
             self._ask(*item, round, tell, stop)
 
+        if self.cluster.spec.access.via == "clustershell":
+            if not self._fan_out(todo, round, tell, stopped):
+                self._give_up(todo, round)
+            return
         try:
             ended = fanout.each(
                 ask,
@@ -157,6 +163,52 @@ class Live:
             raise
         if not ended:
             self._give_up(todo, round)
+
+    def _fan_out(
+        self,
+        todo: Mapping[str, list[Wanted]],
+        round: int,
+        tell: Callable[[NodeEvent], None],
+        stopped: Callable[[], bool],
+    ) -> bool:
+        """Nodes that are asked the same share one script, which ClusterShell takes to all of them."""
+        mark = script.delimiter()
+        asked = {node: self._requests(node, wanted) for node, wanted in todo.items()}
+        alike: dict[bytes, list[str]] = {}
+        for node, requests in asked.items():
+            if requests:
+                alike.setdefault(script.build([r for _, r in requests], mark), []).append(node)
+        jobs = []
+        for body, nodes in alike.items():
+            limit = self._limit(asked[nodes[0]]) + self._connect_s
+            jobs.append(clustershell.Job(tuple(nodes), body, limit))
+            for node in nodes:
+                tell(NodeEvent(node, "asking"))
+
+        def answered(node: str, said: clustershell.Answered) -> None:
+            answers = script.parse(said.stdout, said.stderr, mark)
+            if answers.started:
+                self._keep(node, asked[node], answers, round)
+                tell(NodeEvent(node, "answered"))
+                return
+            text = safe_line(said.stderr.decode("utf-8", "replace").strip() or "no answer", limit=200)
+            kind: Reason = "timed-out" if said.status is None else "unreachable" if said.status == 255 else "denied"
+            self._fail(node, NotAvailable(kind, text), round, tell)
+
+        access = self.cluster.spec.access
+        options = clustershell.options(access, self._ssh_config, self._connect_s)
+        return clustershell.run(jobs, user=access.user, ssh_options=options, on_answer=answered, cancelled=stopped)
+
+    def _fail(self, node: str, why: NotAvailable, round: int, tell: Callable[[NodeEvent], None]) -> None:
+        self._failed[node] = NotAvailable(why.kind, f"{COULD_NOT}{why.reason}")
+        event = NodeEvent(node, "failed", why.reason)
+        if self._recorder:
+            self._recorder.node(event, round)
+        tell(event)
+
+    @staticmethod
+    def _limit(asked: list[tuple[Wanted, Request]]) -> float:
+        return min(STEP_S, 5 + sum(request.command.timeout_s for _, request in asked))
 
     def _give_up(self, todo: Mapping[str, Sequence[Wanted]], round: int) -> None:
         """Ends what is under way; what did not answer yet counts as not asked."""
@@ -221,11 +273,7 @@ class Live:
             self.connections.drop(node)
             if stop.is_set():
                 return
-            self._failed[node] = NotAvailable(why.kind, f"{COULD_NOT}{why.reason}")
-            event = NodeEvent(node, "failed", why.reason)
-            if self._recorder:
-                self._recorder.node(event, round)
-            tell(event)
+            self._fail(node, why, round, tell)
         else:
             tell(NodeEvent(node, "answered"))
 
@@ -249,7 +297,7 @@ class Live:
             return
         mark = script.delimiter()
         body = script.build([request for _, request in asked], mark)
-        limit = min(STEP_S, 5 + sum(request.command.timeout_s for _, request in asked))
+        limit = self._limit(asked)
         out, err, _ = connection.run(script.START, body, f"{mark} Z\n".encode(), deadline=time.monotonic() + limit)
         if stop.is_set():
             return
