@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from checks.outputs import Empty, Facts, NotAvailable, OddLine, Outcome, Raw, Unparsable
-from checks.tools.formats import absent, cut_line, integer, json_value, number
+from checks.tools.formats import absent, cut_line, find_line, integer, json_value, number
 
 
 class DfRow(BaseModel):
@@ -198,9 +198,13 @@ def _findmnt_json(raw: Raw) -> Outcome:
 
 
 class DiskLoad(BaseModel):
-    """One device in one sample. Waits in ms, load in percent, rates in KiB/s; None where the column is missing."""
+    """One device in one sample. Waits in ms, load in percent, rates in KiB/s; None where the column is missing.
+
+    In JSON a row spans the lines from `line` to `last_line`, that of its write wait.
+    """
 
     line: int
+    last_line: int | None = None
     sample: int
     device: str
     reads_s: float | None = None
@@ -274,7 +278,8 @@ def _iostat_json(raw: Raw) -> Outcome:
         for row in statistics:
             device = str(row.get("disk_device", ""))
             at = next((n for n in range(at, len(raw.lines)) if f'"{device}"' in raw.lines[n]), at)
-            rows.append(_io_row(at + 1, sample, device, {k: str(v) for k, v in row.items()}))
+            load = _io_row(at + 1, sample, device, {k: str(v) for k, v in row.items()})
+            rows.append(load.model_copy(update={"last_line": find_line(raw, '"w_await"', start=at + 1)}))
             at = min(at + 1, len(raw.lines) - 1)
     return IoStat(rows=tuple(rows)) if rows else raw.unparsable("no disks in the JSON of iostat")
 

@@ -229,35 +229,39 @@ def _arrays(raid: Reading[MdStat]) -> Iterator[Judgement]:
             )
 
 
-def _write_wait(view: View, node: str) -> tuple[float, Reading[IoStat], int] | None:
-    """Least write wait over the samples, of the NVMe drive where it is worst: (ms, reading, line)."""
+_Wait = tuple[float, Reading[IoStat], tuple[int, int]]
+
+
+def _write_wait(view: View, node: str) -> _Wait | None:
+    """Least write wait over the samples, of the NVMe drive where it is worst: (ms, reading, its lines)."""
     reading = view.newest("iostat", node, IoStat)
     if reading.facts is None:
         return None
-    drives: dict[str, list[tuple[float, int]]] = {}
+    drives: dict[str, list[tuple[float, tuple[int, int]]]] = {}
     for row in reading.facts.rows:
         if row.device.startswith("nvme") and row.write_await_ms is not None:
-            drives.setdefault(row.device, []).append((row.write_await_ms, row.line))
+            lines = (row.line, row.last_line or row.line)
+            drives.setdefault(row.device, []).append((row.write_await_ms, lines))
     if not drives:
         return None
-    wait_ms, line = max(min(rows) for rows in drives.values())
-    return wait_ms, reading, line
+    wait_ms, lines = max(min(rows) for rows in drives.values())
+    return wait_ms, reading, lines
 
 
-def _slow(view: View, node: str, waits: dict[str, tuple[float, Reading[IoStat], int] | None]) -> Iterator[Judgement]:
+def _slow(view: View, node: str, waits: dict[str, _Wait | None]) -> Iterator[Judgement]:
     here = waits[node]
     others = [w[0] for n, w in waits.items() if w is not None and n != node]
     limit = view.limit("nvme-await")
     if here is None or here[0] <= limit or not others or median(others) > limit / 2:
         return
-    wait_ms, reading, line = here
+    wait_ms, reading, lines = here
     yield Judgement(
         Status.WARN,
         "writes to a local drive wait long in every sample, unlike on the other nodes",
         nodes=(node,),
         observed=(observed("write wait", wait_ms, "ms", node),),
         threshold=view.against("nvme-await"),
-        evidence=(reading.quote(line),),
+        evidence=(reading.quote(*lines),),
         faults=("host-nvme",),
         certainty="hypothesis",
     )
