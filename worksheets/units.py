@@ -7,7 +7,6 @@ nodes, layers, parameters, sequences) carry no dimension; tokens do, so that per
 from __future__ import annotations
 
 import difflib
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -200,11 +199,6 @@ def _symbol(text: str, symbol: str) -> Unit:
         raise InputError(f"unknown unit `{symbol}`{where}", fix=_hint(symbol)) from None
     dimension = _OF_BASE[base] if base in _OF_BASE else {base: Fraction(exponent)}
     return Unit(text, worth, dimension)
-
-
-def _hint(symbol: str) -> str:
-    close = difflib.get_close_matches(symbol, TABLE, n=3, cutoff=0.6)
-    return "did you mean " + ", ".join(f"`{c}`" for c in close) if close else "write for example GB/s, GiB, days, %"
 
 
 def _hint(symbol: str) -> str:

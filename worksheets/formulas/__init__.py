@@ -1,0 +1,1 @@
+"""One small, safe expression language for the rows of worksheets."""
