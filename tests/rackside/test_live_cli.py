@@ -85,6 +85,22 @@ def test_record_writes_a_folder_that_replays_and_names_who_did_not_answer(
     assert "not empty" in err
 
 
+def test_a_recording_can_be_written_without_names(
+    fleet: Fleet, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "kept"
+    code, _, _ = run(
+        capsys, "record", *live(fleet), "-o", str(folder), "--interval", "0", "--anonymise", "--name", "small"
+    )
+    assert code == 3
+    texts = "".join(p.read_text(errors="replace") + str(p) for p in folder.rglob("*") if p.is_file())
+    assert "gpu1" not in texts
+    assert (tmp_path / "kept.map.json").stat().st_mode & 0o077 == 0
+    assert {p.name for p in tmp_path.iterdir()} == {"kept", "kept.map.json"}
+    code, _, _ = run(capsys, "check", "-c", str(folder), "--check", "host.restarted")
+    assert code == 3
+
+
 def test_nothing_reached_is_said_with_its_own_status(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "check", *live(fleet, "down"), "--live", "--no-record", "--check", "host.restarted")
     assert code == 69
