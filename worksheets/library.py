@@ -1,0 +1,125 @@
+"""Finds and loads sheets: the shipped ones, and those of the user's folders, which win."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from common import yamlfile
+from common.errors import InputError
+from common.yamlfile import nearest
+from worksheets.formulas import registry
+from worksheets.formulas.scalar import Program, compile_formula
+from worksheets.formulas.syntax import Node, names
+from worksheets.model import FILL, Advice, Input, Row, Sheet
+from worksheets.references import References
+
+FOLDER = Path(__file__).parent / "library"
+Part = Literal["value", "low", "high"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """What a name in a formula stands for: an input or row of a sheet, or the low or high end of it."""
+
+    sheet: str
+    name: str
+    part: Part = "value"
+
+    @property
+    def key(self) -> str:
+        """`sheet.name`, by which the engine keeps its cells."""
+        return f"{self.sheet}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A formula ready to run: its program and what its names stand for."""
+
+    program: Program
+    names: Mapping[str, Ref]
+    tree: Node
+
+
+@dataclass(slots=True)
+class Library:
+    """The sheets and tables of a session; each is read when first asked for."""
+
+    folders: tuple[Path, ...] = ()
+    references: References = field(default_factory=References)
+    _sheets: dict[str, Sheet] = field(default_factory=dict)
+    _ready: dict[tuple[str, str], Ready] = field(default_factory=dict)
+
+    def path(self, slug: str) -> Path:
+        """The file of a sheet.
+
+        Raises:
+            InputError: no such sheet, with the nearest name.
+        """
+        if Path(slug).name == slug:
+            for folder in (*reversed(self.folders), FOLDER):
+                if (path := folder / f"{slug}.yaml").is_file():
+                    return path
+        raise InputError(f"no worksheet `{slug}`", fix=nearest(slug, self.slugs()))
+
+    def slugs(self) -> list[str]:
+        """All sheets by slug, the plan card among them."""
+        return sorted({p.stem for folder in (*self.folders, FOLDER) for p in folder.glob("*.yaml")})
+
+    def sheet(self, slug: str) -> Sheet:
+        """A sheet by slug."""
+        if slug not in self._sheets:
+            path = self.path(slug)
+            found = yamlfile.load(path, Sheet)
+            if found.sheet != slug:
+                raise InputError(f"`sheet: {found.sheet}` in a file named {path.name}", file=path, fix=f"write {slug}")
+            for module in found.functions:
+                registry.load(module)
+            self._sheets[slug] = found
+        return self._sheets[slug]
+
+    def entry(self, ref: Ref) -> Input | Row:
+        """The input or row a reference names."""
+        sheet = self.sheet(ref.sheet)
+        found = sheet.get(ref.name)
+        if found is None:
+            known = [e.name for e in (*sheet.inputs, *sheet.rows)]
+            raise InputError(f"sheet {ref.sheet} has no `{ref.name}`", fix=nearest(ref.name, known))
+        return found
+
+    def resolve(self, slug: str, name: str) -> Ref:
+        """What a name in a formula of sheet `slug` stands for.
+
+        Raises:
+            InputError: nothing of that name, with the nearest one.
+        """
+        parts = name.split(".")
+        part: Part = "value"
+        if len(parts) > 1 and parts[-1] in ("low", "high"):
+            part = "low" if parts.pop() == "low" else "high"
+        if len(parts) > 2:
+            raise InputError(f"`{name}` names nothing", fix="write sheet.row, or input.low")
+        ref = Ref(parts[0] if len(parts) == 2 else slug, parts[-1], part)
+        self.entry(ref)
+        return ref
+
+    def ready(self, slug: str, entry: Row | Advice) -> Ready:
+        """The compiled formula of a row, or condition of an advice, with the names its text fills in."""
+        name = entry.name if isinstance(entry, Row) else f"#{entry.id}"
+        if (slug, name) not in self._ready:
+            wanted = {n.name for n in names(entry.tree)}
+            if isinstance(entry, Advice):
+                wanted |= set(FILL.findall(str(entry.text)))
+            refs = {n: self.resolve(slug, n) for n in sorted(wanted)}
+            program = compile_formula(entry.tree, self.lookup)
+            self._ready[slug, name] = Ready(program, refs, entry.tree)
+        return self._ready[slug, name]
+
+    def lookup(self, table: str, row: str, column: str) -> object:
+        """A table's cell for `lookup` in a formula."""
+        cell = self.references.cell(table, row, column)
+        if cell is None:
+            raise InputError(f"table {table} leaves {row}, {column} open", fix="give the value yourself")
+        return cell.value
