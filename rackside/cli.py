@@ -14,6 +14,7 @@ COMMANDS = {
     "walk": "walk a runbook: from a complaint to the cause, the nodes and the safe next action",
     "check": "run checks without a tree",
     "record": "collect a living cluster into a folder that replays",
+    "import": "turn a customer's support bundle into a cluster folder that replays",
     "anonymise": "write a recording again without names, addresses and serial numbers of its site",
     "doctor": "can I reach the nodes, log in, use sudo, find the tools, trust the clocks",
     "diff": "compare the facts of two recordings, or of two rounds",
@@ -22,6 +23,9 @@ COMMANDS = {
     "lint": "check runbooks and cluster folders: file, line, fix",
     "report": "incident report of a session",
 }
+
+_MODULES = {"import": "importing"}
+"""Commands whose name is a word of Python."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -72,7 +76,7 @@ def _parser(arguments: list[str]) -> Parser:
         sub = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         # only the command at hand needs its options; the rest stay names
         if name in wanted:
-            module: Any = import_module(f"rackside.commands.{name}")
+            module: Any = import_module(f"rackside.commands.{_MODULES.get(name, name)}")
             module.add(sub)
             sub.set_defaults(module=module)
     return parser

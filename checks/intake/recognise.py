@@ -19,8 +19,10 @@ _HEAD = 64 * 1024
 _ENDINGS = (".txt", ".log", ".out", ".xml", ".json", ".csv", ".stdout", ".md")
 _WORDS = re.compile(r"[a-z0-9]+")
 _FOLDERS = frozenset(
-    ("logs", "log", "data", "dumps", "dump", "output", "outputs", "files", "tmp", "home", "root", "var")
-    + ("attachments", "recordings", "overlays", "bundle", "ticket", "sos_commands")
+    [
+        *("logs", "log", "data", "dumps", "dump", "output", "outputs", "files", "tmp", "home", "root", "var"),
+        *("attachments", "recordings", "overlays", "bundle", "ticket", "sos_commands"),
+    ]
 )
 LOG = "kernel log"
 """Stands for a log that answers several commands at once."""
