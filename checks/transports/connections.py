@@ -12,6 +12,7 @@ from checks.transports.knownhosts import KnownHosts
 from checks.transports.local import LocalConnection, is_here
 from checks.transports.ssh import Connection, SshError
 from checks.transports.sshconfig import SshConfig
+from checks.transports.switchcli import CliConnection
 from common.errors import InputError
 
 LOGINS_PER_JUMP = 4
@@ -38,7 +39,7 @@ class Connections:
     ) -> None:
         self._config, self._keys, self._connect_s = config, keys, connect_s
         self._interactive, self._alone, self._via = interactive, alone, via
-        self._open: dict[str, Connection | LocalConnection] = {}
+        self._open: dict[str, Connection | LocalConnection | CliConnection] = {}
         self._dialled: dict[str, socket.socket | SshError] = {}
         self._jumps: dict[str, tuple[threading.Semaphore, threading.Lock]] = {}
         self._known: dict[tuple[object, ...], KnownHosts] = {}
@@ -74,11 +75,14 @@ class Connections:
             SshError: it cannot be reached or logged in to.
             InputError: the configuration has a directive that cannot be followed.
         """
-        if (found := self._of(node)) is not None:
+        found = self._of(node)
+        if isinstance(found, Connection | LocalConnection):
             return found
         if self._local(node):
+            here = LocalConnection()
             with self._lock:
-                return self._open.setdefault(node, LocalConnection())
+                self._open[node] = here
+            return here
         if self._via == "local":
             raise SshError("unreachable", "`via: local` asks this machine only, and this is another")
         target = self._config.target(node)
@@ -103,6 +107,25 @@ class Connections:
             self._open[node] = made
         if self._closed:
             made.close()
+        return made
+
+    def cli(self, node: str, os: str) -> CliConnection:
+        """The session on a switch with a command line of its own.
+
+        Raises:
+            SshError: it cannot be reached or logged in to, or netmiko is not installed.
+        """
+        if isinstance(found := self._of(node), CliConnection):
+            return found
+        target = self._config.target(node)
+        through: Connection | None = None
+        for hop in target.jumps:
+            through = self._jump(hop, through)
+        within_s = target.connect_timeout_s or self._connect_s
+        sock = ssh.through(through, target, within_s=within_s) if through else None
+        made = CliConnection(target, os, self._keys, connect_s=within_s, through=sock)
+        with self._lock:
+            self._open[node] = made
         return made
 
     def drop(self, node: str) -> None:
@@ -145,7 +168,7 @@ class Connections:
     def _local(self, node: str) -> bool:
         return self._via in ("auto", "local") and (is_here(node) or (self._via == "local" and self._alone))
 
-    def _of(self, name: str) -> Connection | LocalConnection | None:
+    def _of(self, name: str) -> Connection | LocalConnection | CliConnection | None:
         with self._lock:
             found = self._open.get(name)
         return found if found is not None and found.open else None

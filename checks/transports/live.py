@@ -12,7 +12,7 @@ from checks import catalogue
 from checks.inventory import Cluster
 from checks.outputs import NodeEvent, NotAvailable, Output, Reason
 from checks.plan import Wanted
-from checks.transports import clustershell, fanout, script, ssh
+from checks.transports import clustershell, fanout, script, ssh, switchcli
 from checks.transports.connections import Connections
 from checks.transports.keys import Keys
 from checks.transports.recorder import Recorder
@@ -25,7 +25,6 @@ from common.safetext import safe_line
 POOL = 64
 DIALS = 256
 """TCP connections that may be on their way at once, beside the pool."""
-BY_NETMIKO = ("eos", "nxos", "onyx")
 STEP_S = 120.0
 COULD_NOT = "could not be asked: "
 NOT_ASKED = NotAvailable("not-asked", "not asked yet")
@@ -255,7 +254,7 @@ class Live:
         return bool(self._outputs)
 
     def _dial(self, item: tuple[str, list[Wanted]]) -> None:
-        if self.cluster.os_of(item[0]) not in BY_NETMIKO:
+        if self.cluster.os_of(item[0]) not in switchcli.DEVICES:
             self.connections.dial(item[0])
 
     def _ask(
@@ -265,9 +264,10 @@ class Live:
             return
         tell(NodeEvent(node, "asking"))
         try:
-            if self.cluster.os_of(node) in BY_NETMIKO:
-                raise SshError("unsupported", "switches of this kind are read from recordings only")
-            self._run(node, self._requests(node, wanted), round, stop)
+            if (os := self.cluster.os_of(node)) in switchcli.DEVICES:
+                self._run_cli(node, str(os), self._requests(node, wanted), round, stop)
+            else:
+                self._run(node, self._requests(node, wanted), round, stop)
         except (SshError, InputError) as error:
             why = error.why if isinstance(error, SshError) else NotAvailable("failed", str(error))
             self.connections.drop(node)
@@ -309,6 +309,19 @@ class Live:
             self.clock_offsets_s[node] = clock_s - time.time()
         self._keep(node, asked, answers, round)
         if not answers.finished:
+            self.connections.drop(node)
+
+    def _run_cli(
+        self, node: str, os: str, asked: list[tuple[Wanted, Request]], round: int, stop: threading.Event
+    ) -> None:
+        if not asked:
+            return
+        session = self.connections.cli(node, os)
+        answers = session.run([r for _, r in asked], deadline=time.monotonic() + self._limit(asked))
+        if stop.is_set():
+            return
+        self._keep(node, asked, Answers(tuple(answers), None, True, True, b""), round)
+        if answers and answers[-1].status in (124, 255):
             self.connections.drop(node)
 
     def _keep(self, node: str, asked: list[tuple[Wanted, Request]], answers: Answers, round: int) -> None:

@@ -176,22 +176,33 @@ def _connect(
     return Connection(target, transport)
 
 
-def _stream(target: Target, deadline: float, through: Connection | None) -> Any:
-    from paramiko import ChannelException, ProxyCommand, SSHException
+def _stream(target: Target, deadline: float, jump: Connection | None) -> Any:
+    from paramiko import ProxyCommand
 
     left = max(0.1, deadline - time.monotonic())
     if target.proxy_command:
         return ProxyCommand(target.proxy_command)
-    if through is not None:
-        try:
-            return through.transport.open_channel(
-                "direct-tcpip", (target.hostname, target.port), ("127.0.0.1", 0), timeout=left
-            )
-        except ChannelException as error:
-            raise SshError("unreachable", f"{through.target.node} cannot reach it: {_said(error)}") from None
-        except (SSHException, OSError, EOFError) as error:
-            raise SshError("unreachable", f"jump over {through.target.node} failed: {_said(error)}") from None
+    if jump is not None:
+        return through(jump, target, within_s=left)
     return dial(target, within_s=left)
+
+
+def through(jump: Connection, target: Target, *, within_s: float) -> Channel:
+    """A channel to a node through a jump host's connection.
+
+    Raises:
+        SshError: the jump host cannot reach the node, or is gone.
+    """
+    from paramiko import ChannelException, SSHException
+
+    try:
+        return jump.transport.open_channel(
+            "direct-tcpip", (target.hostname, target.port), ("127.0.0.1", 0), timeout=within_s
+        )
+    except ChannelException as error:
+        raise SshError("unreachable", f"{jump.target.node} cannot reach it: {_said(error)}") from None
+    except (SSHException, OSError, EOFError) as error:
+        raise SshError("unreachable", f"jump over {jump.target.node} failed: {_said(error)}") from None
 
 
 def dial(target: Target, *, within_s: float) -> socket.socket:
