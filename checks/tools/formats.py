@@ -182,8 +182,9 @@ def json_value(raw: Raw) -> tuple[Any, int] | Unparsable:
 
 def find_line(raw: Raw, *words: str, start: int = 1) -> int:
     """Line from `start` on that holds all the words; `start` itself when there is none (JSON on one line)."""
-    for n in range(start, len(raw.lines) + 1):
-        if all(word in raw.lines[n - 1] for word in words):
+    first, *others = words
+    for n, line in enumerate(raw.lines[start - 1 :], start):
+        if first in line and (not others or all(word in line for word in others)):
             return n
     return start
 

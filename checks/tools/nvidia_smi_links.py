@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from itertools import takewhile
+from typing import Any
 
 from checks.findings import Model
 from checks.outputs import Facts, NotAvailable, OddLine, Outcome, Raw
@@ -90,7 +91,7 @@ class NvLinkErrors(Facts):
 
 def parse_smi_nvlink_err(raw: Raw) -> Outcome:
     """Error totals per link."""
-    found: dict[tuple[int, int], LinkErrors] = {}
+    found: dict[tuple[int, int], dict[str, Any]] = {}
     odd: list[OddLine] = []
     gpu: int | None = None
     for n, line in raw.numbered():
@@ -98,11 +99,10 @@ def parse_smi_nvlink_err(raw: Raw) -> Outcome:
         if head := _GPU.match(text):
             gpu = int(head[1])
         elif gpu is not None and (count := _COUNT.match(text)):
-            key = (gpu, int(count[1]))
-            value = None if absent(count[3]) else int(count[3])
-            row = found.get(key) or LinkErrors(line=n, gpu=gpu, link=key[1])
-            name = count[2].lower()
-            found[key] = row.model_copy(update={name: value, "lines": {**row.lines, name: n}})
+            link, name = int(count[1]), count[2].lower()
+            row = found.setdefault((gpu, link), {"line": n, "gpu": gpu, "link": link, "lines": {}})
+            row[name] = None if absent(count[3]) else int(count[3])
+            row["lines"][name] = n
         elif gpu is not None and _NONE.search(text):
             continue
         elif gpu is not None:
@@ -111,7 +111,7 @@ def parse_smi_nvlink_err(raw: Raw) -> Outcome:
         return raw.unparsable("no NVLink error totals")
     if not found and not any(_NONE.search(x) for x in raw.lines):
         return raw.unparsable("no NVLink error totals")
-    return NvLinkErrors(links=tuple(found.values()), odd=tuple(odd))
+    return NvLinkErrors(links=tuple(LinkErrors(**row) for row in found.values()), odd=tuple(odd))
 
 
 class TopologyRow(Model):
