@@ -154,12 +154,10 @@ def _overlaid(under: Table, over: Table) -> Table:
     rows = dict(under.rows)
     for key, line in over.rows.items():
         before, own = rows.get(key), {name: _own(cell, line, over) for name, cell in line.cells.items()}
-        update = {"source": line.source or over.source, "date": line.date or over.date}
-        rows[key] = (
-            line.model_copy(update=update)
-            if before is None
-            else line.model_copy(update={"cells": {**before.cells, **own}})
-        )
+        update: dict[str, Any] = {"source": line.source or over.source, "date": line.date or over.date}
+        if before is not None:
+            line, update = before, {"cells": {**before.cells, **own}}
+        rows[key] = line.model_copy(update=update)
     columns = {**under.columns, **over.columns}
     return under.model_copy(update={"rows": rows, "columns": columns})
 

@@ -1,0 +1,342 @@
+"""Computes worksheets: only what is asked for, only what depends on what changed, with the origin of every number."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from common.errors import InputError
+from common.words import say
+from worksheets import fields
+from worksheets.formulas.syntax import names
+from worksheets.library import Library, Ref
+from worksheets.model import FILL, Advice, Input, Row, Sheet
+from worksheets.plan import Given, Plan
+from worksheets.values import NotEnoughError, State, Value, show
+
+Outcome = Value | InputError
+OLD_DAYS = 183
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One line of a sheet as computed. Either `value` is there, or `error` says why not."""
+
+    key: str
+    entry: Input | Row
+    value: Value | None
+    error: InputError | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the input or row."""
+        return self.entry.name
+
+    def text(self) -> str:
+        """The value for people, in words where the row has some."""
+        if self.value is None:
+            return "-"
+        words = self.entry.words if isinstance(self.entry, Row) else {}
+        return str(words.get(str(self.value.value), "")) or self.value.text()
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A rule whose condition holds."""
+
+    rule: str
+    severity: str
+    text: str
+    inputs: tuple[str, ...]
+    runbook: str | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """How a number came about: its formula, the formula with numbers, and what stands behind each."""
+
+    cell: Cell
+    formula: str
+    filled: str
+    inputs: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A computed sheet."""
+
+    sheet: Sheet
+    inputs: Mapping[str, Cell]
+    rows: Mapping[str, Cell]
+    advice: tuple[Said, ...]
+    notes: tuple[str, ...]
+    missing: tuple[str, ...]
+    state: State
+
+    def __getitem__(self, name: str) -> Any:
+        """The base-unit value of an input or row.
+
+        Raises:
+            InputError: why there is none.
+        """
+        cell = self.rows.get(name) or self.inputs[name]
+        if cell.value is None:
+            raise cell.error or InputError(f"{name} has no value")
+        return cell.value.value
+
+
+@dataclass(slots=True)
+class Workbook:
+    """All sheets over one plan. Change inputs with `set`; `compute` then redoes only what depends on them."""
+
+    library: Library = field(default_factory=Library)
+    plan: Plan = field(default_factory=Plan)
+    today: datetime.date = field(default_factory=datetime.date.today)
+    _given: dict[str, Given] = field(default_factory=dict)
+    _typed: set[str] = field(default_factory=set)
+    _cells: dict[str, Outcome] = field(default_factory=dict)
+    _needs: dict[str, tuple[Ref, ...]] = field(default_factory=dict)
+    _users: dict[str, set[str]] = field(default_factory=dict)
+    _linked: set[str] = field(default_factory=set)
+    computed: int = 0
+
+    def __post_init__(self) -> None:
+        for key, given in self.plan.given().items():
+            self._field(key)
+            self._given[key] = given
+        for key in self.plan.measured:
+            self._field(key)
+
+    def set(self, sheet: str, name: str, value: Any) -> None:
+        """Gives an input a value: a number in its unit, a text with unit, or a `Given` with range and source.
+
+        Raises:
+            InputError: no such input, or a value that cannot be; the old value stays.
+        """
+        key = f"{sheet}.{name}"
+        entry = self._field(key)
+        given = value if isinstance(value, Given) else Given(value=value)
+        self._know(*self._needs_of(Ref(sheet, name)))
+        # a link that leads nowhere must not keep anybody from giving the value
+        known = self._known([r for r in self._needs_of(Ref(sheet, name)) if isinstance(self._cells[r.key], Value)])
+        fields.check(self.library, entry, fields.read(entry, given, "user", known), known)
+        self._given[key] = given
+        self._typed.add(key)
+        self._forget(key)
+
+    def clear(self, sheet: str, name: str) -> None:
+        """Takes a typed value back: what was measured, looked up or assumed counts again."""
+        key = f"{sheet}.{name}"
+        self._field(key)
+        self._given.pop(key, None)
+        self._typed.discard(key)
+        self._forget(key)
+
+    def compute(self, slug: str) -> Result:
+        """Computes a sheet."""
+        sheet = self.library.sheet(slug)
+        entries: tuple[Input | Row, ...] = (*sheet.inputs, *sheet.rows)
+        self._know(*(Ref(slug, e.name) for e in entries))
+        cells = {e.name: self.cell(slug, e) for e in entries}
+        inputs = {e.name: cells[e.name] for e in sheet.inputs}
+        rows = {e.name: cells[e.name] for e in sheet.rows}
+        said = tuple(s for a in sheet.advice if (s := self._said(slug, a)) is not None)
+        short = [c.error for c in rows.values() if isinstance(c.error, NotEnoughError)]
+        missing = tuple(dict.fromkeys(name for error in short for name in error.missing))
+        broken = any(c.error is not None and not isinstance(c.error, NotEnoughError) for c in cells.values())
+        severities = {s.severity for s in said}
+        state: State = "ok"
+        if missing:
+            state = "not-enough-input"
+        elif broken or "fail" in severities:
+            state = "fail"
+        elif "warn" in severities:
+            state = "warn"
+        return Result(sheet, inputs, rows, said, tuple(self._notes(inputs)), missing, state)
+
+    def cell(self, slug: str, entry: Input | Row) -> Cell:
+        """One input or row as it stands."""
+        ref = Ref(slug, entry.name)
+        self._know(ref)
+        outcome = self._cells[ref.key]
+        if isinstance(outcome, Value):
+            return Cell(ref.key, entry, outcome)
+        return Cell(ref.key, entry, None, outcome)
+
+    def explain(self, slug: str, name: str) -> Provenance:
+        """Formula, formula with numbers, and inputs of a row; for an input only its value."""
+        entry = self.library.entry(Ref(slug, name))
+        cell = self.cell(slug, entry)
+        if isinstance(entry, Input):
+            behind = [self._cell_of(ref) for ref in self._needs[cell.key] if ref != fields.USD_RATE]
+            return Provenance(cell, entry.from_ or "", "", tuple(behind))
+        ready = self.library.ready(slug, entry)
+        text = entry.formula
+        for found in sorted(names(entry.tree), key=lambda n: -n.position):
+            shown = self._filled(ready.names[found.name])
+            text = text[: found.position] + shown + text[found.position + len(found.name) :]
+        inputs = {ref.key: self._cell_of(ref) for ref in ready.names.values()}
+        return Provenance(cell, entry.formula, text, tuple(inputs.values()))
+
+    def _cell_of(self, ref: Ref) -> Cell:
+        return self.cell(ref.sheet, self.library.entry(ref))
+
+    def _filled(self, ref: Ref) -> str:
+        outcome = self._cells[ref.key]
+        return show(_part(outcome, ref), outcome.unit) if isinstance(outcome, Value) else "?"
+
+    def _field(self, key: str) -> Input:
+        sheet, _, name = key.partition(".")
+        entry = self.library.entry(Ref(sheet, name))
+        if not isinstance(entry, Input):
+            raise InputError(f"{key} is computed and cannot be set", fix="set one of its inputs")
+        return entry
+
+    def _forget(self, key: str) -> None:
+        waiting = [key]
+        while waiting:
+            at = waiting.pop()
+            if self._cells.pop(at, None) is not None or at == key:
+                waiting.extend(self._users.get(at, ()))
+
+    def _known(self, refs: Iterator[Ref] | list[Ref] | tuple[Ref, ...]) -> dict[str, Value]:
+        found: dict[str, Value] = {}
+        for ref in refs:
+            outcome = self._cells[ref.key]
+            if isinstance(outcome, InputError):
+                raise outcome
+            found[ref.key] = outcome
+        return found
+
+    def _know(self, *refs: Ref) -> None:
+        """Computes cells with all they need, in an order that needs no recursion."""
+        waiting: list[tuple[Ref, bool]] = [(ref, False) for ref in reversed(refs)]
+        open_: dict[str, None] = {}
+        while waiting:
+            ref, ready = waiting.pop()
+            if ready:
+                open_.pop(ref.key)
+                self._cells[ref.key] = self._value(ref)
+                self.computed += 1
+                continue
+            if ref.key in self._cells:
+                continue
+            if ref.key in open_:
+                raise InputError(f"{_loop(open_, ref.key)} depend on each other", fix="break the circle")
+            open_[ref.key] = None
+            waiting.append((ref, True))
+            waiting.extend((need, False) for need in self._needs_of(ref) if need.key not in self._cells)
+
+    def _needs_of(self, ref: Ref) -> tuple[Ref, ...]:
+        if ref.key not in self._needs:
+            entry = self.library.entry(ref)
+            if isinstance(entry, Input):
+                found = fields.needs(self.library, ref.sheet, entry)
+            else:
+                found = list(self.library.ready(ref.sheet, entry).names.values())
+            self._needs[ref.key] = tuple(dict.fromkeys(found))
+            for need in found:
+                self._users.setdefault(need.key, set()).add(ref.key)
+        return self._needs[ref.key]
+
+    def _value(self, ref: Ref) -> Outcome:
+        entry = self.library.entry(ref)
+        try:
+            return self._input(ref, entry) if isinstance(entry, Input) else self._row(ref, entry)
+        except NotEnoughError as error:
+            return error
+        except InputError as error:
+            named = error.message if entry.name in error.message else f"{entry.name}: {error.message}"
+            return InputError(named, fix=error.fix)
+
+    def _input(self, ref: Ref, entry: Input) -> Value:
+        given, measured = self._given.get(ref.key), self.plan.measured.get(ref.key)
+        needs = self._needs_of(ref)
+        if given is not None or measured is not None:
+            known = self._known([r for r in needs if isinstance(self._cells[r.key], Value)])
+            if given is not None:
+                value = fields.read(entry, given, "user" if ref.key in self._typed else "plan", known)
+            else:
+                value = fields.read(entry, self.plan.measured[ref.key], "measured", known)
+        else:
+            short = [r for r in needs if isinstance(self._cells[r.key], NotEnoughError)]
+            known = self._known([r for r in needs if r not in short])
+            linked = None if short else fields.linked(self.library, ref.sheet, entry, known)
+            found = linked or fields.default(entry, known)
+            if found is None:
+                raise NotEnoughError((ref.key,))
+            value = found
+        fields.check(self.library, entry, value, known)
+        return value
+
+    def _row(self, ref: Ref, entry: Row) -> Value:
+        ready = self.library.ready(ref.sheet, entry)
+        value = ready.program(self._scope(ready.names))
+        return Value(value, entry.unit, source=entry.source, note=str(entry.note))
+
+    def _scope(self, refs: Mapping[str, Ref]) -> Any:
+        def look(name: str) -> Any:
+            ref = refs[name]
+            outcome = self._cells[ref.key]
+            if isinstance(outcome, InputError):
+                raise outcome
+            return outcome.value if ref.part == "value" else _part(outcome, ref)
+
+        return look
+
+    def _said(self, slug: str, advice: Advice) -> Said | None:
+        ready = self.library.ready(slug, advice)
+        self._know(*ready.names.values())
+        try:
+            if ready.program(self._scope(ready.names)) is not True:
+                return None
+        except InputError:
+            # a rule over a value that is not there says nothing; the row itself tells why
+            return None
+        text = FILL.sub(lambda found: self._words(ready.names[found[1]]), str(advice.text))
+        return Said(advice.id, advice.severity, text, advice.inputs, advice.runbook, advice.source)
+
+    def _words(self, ref: Ref) -> str:
+        return self._cell_of(ref).text() if ref.part == "value" else self._filled(ref)
+
+    def _notes(self, inputs: Mapping[str, Cell]) -> Iterator[str]:
+        for cell in inputs.values():
+            value, entry = cell.value, cell.entry
+            if value is None or not value.date or not isinstance(entry, Input) or not fields.priced(entry):
+                continue
+            if value.origin in ("default", "table") and age_days(value.date, self.today) > OLD_DAYS:
+                yield say("the price of {name} is of {date}, older than six months", name=entry.name, date=value.date)
+
+
+def compute(
+    slug: str, plan: Plan | None = None, overrides: Mapping[str, Any] | None = None, library: Library | None = None
+) -> Result:
+    """One sheet over a plan; `overrides` are inputs of the sheet, or of others as `sheet.input`.
+
+    Raises:
+        InputError: no such sheet or input, or a value that cannot be.
+    """
+    book = Workbook(library or Library(), plan or Plan())
+    for name, value in (overrides or {}).items():
+        sheet, _, plain = name.rpartition(".")
+        book.set(sheet or slug, plain, value)
+    return book.compute(slug)
+
+
+def age_days(date: str, today: datetime.date) -> int:
+    """How old a date such as 2026-04 or 2026-04-30 is; a month counts from its first day."""
+    year, month, day = (int(part) for part in [*date.split("-"), "1", "1"][:3])
+    return (today - datetime.date(year, month, day)).days
+
+
+def _part(value: Value, ref: Ref) -> Any:
+    end = value.low if ref.part == "low" else value.high if ref.part == "high" else None
+    return value.value if end is None else end
+
+
+def _loop(open_: Mapping[str, None], key: str) -> str:
+    keys = list(open_)
+    return " and ".join(dict.fromkeys([*keys[keys.index(key) :], key]))
