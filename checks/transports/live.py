@@ -199,7 +199,8 @@ class Live:
         return clustershell.run(jobs, user=access.user, ssh_options=options, on_answer=answered, cancelled=stopped)
 
     def _fail(self, node: str, why: NotAvailable, round: int, tell: Callable[[NodeEvent], None]) -> None:
-        self._failed[node] = NotAvailable(why.kind, f"{COULD_NOT}{why.reason}")
+        # whatever kept it from being asked is not an answer of any command: a log-in that timed out is no hung tool
+        self._failed[node] = NotAvailable("unreachable", f"{COULD_NOT}{why.reason}")
         event = NodeEvent(node, "failed", why.reason)
         if self._recorder:
             self._recorder.node(event, round)

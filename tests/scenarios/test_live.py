@@ -65,3 +65,36 @@ def test_a_cluster_walked_live_gives_what_its_recording_gives(place: Place, runb
     assert _essence(replayed) == _essence(live)
     if place.overlay != "nodes-unreachable":  # why a node does not answer is worded by whoever tried
         assert _essence(live) == _essence(shipped)
+
+
+def test_nodes_that_fail_in_many_ways_are_named_and_the_walk_still_finds_the_cause(tmp_path: Path) -> None:
+    (served := tmp_path / "served").mkdir()
+    fleet = serve(Place("a800-roce-256", "founding-case").open(), served)
+    try:
+        config = (served / "config").read_text() + "Host *\n  ConnectTimeout 3\n"
+        strangers = served / "strangers"
+        strangers.write_text("")
+        # one hangs, one is a stranger, one refuses, one has no name
+        fleet.hang("gpu003")
+        for node, change in (
+            ("gpu011", f"Host gpu011\n  UserKnownHostsFile {strangers}\n"),
+            ("gpu020", "Host gpu020\n  HostName 127.1.250.1\n  Port 9\n"),
+            ("gpu029", "Host gpu029\n  HostName no-such-host.invalid\n"),
+        ):
+            config = change + config
+            assert node in change
+        (served / "config").write_text(config)
+        opened = open_live(str(served / "cluster"), Asking(ssh_config=served / "config", window_s=0))
+        live = Session.start(opened, "training-slow", answers=NAMED).drive()
+        failures = opened.live.failures if opened.live else {}
+        opened.close()
+    finally:
+        fleet.stop()
+    assert set(failures) == {"gpu003", "gpu011", "gpu020", "gpu029"}
+    concluded = {c.fault: c for c in live.conclusions if c.role == "initiating"}
+    assert concluded["net-ecn-threshold-mismatch"].nodes == "leaf03"
+    assert "net-pfc-not-isolated" in concluded
+    assert set(concluded) == {"net-ecn-threshold-mismatch", "net-pfc-not-isolated"}
+    unknown = " ".join(u.nodes for u in live.unknown)
+    for node in failures:
+        assert node[-3:] in unknown

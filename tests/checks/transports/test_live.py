@@ -204,7 +204,7 @@ def test_a_black_hole_a_silent_server_and_a_closed_port_cost_the_deadline_and_ho
         assert took < 2 * 1.1 + 1
         assert when["good answered"] < when["mute failed"]
         assert {n: w.kind for n, w in live.failures.items()} == {
-            "mute": "timed-out",
+            "mute": "unreachable",
             "closed": "unreachable",
             "nowhere": "unreachable",
         }
