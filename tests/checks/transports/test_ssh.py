@@ -200,3 +200,33 @@ def test_configuration_is_read_with_includes_and_what_cannot_be_honoured_is_name
     assert (target.user, target.port, target.jumps) == ("ops", 2022, ("b1", "b2"))
     with pytest.raises(Exception, match="pkcs11provider cannot be honoured"):
         loaded.target("token")
+
+
+@pytest.mark.parametrize("kind", ["ed25519", "ecdsa", "rsa"])
+def test_keys_of_every_kind_and_certificates_of_an_authority_log_in(
+    tmp_path_factory: pytest.TempPathFactory, kind: str
+) -> None:
+    folder = tmp_path_factory.mktemp(f"cert-{kind}")
+    made = make_fleet(folder)
+    authority = keygen(folder / "authority")
+    try:
+        # this server knows no key of anybody, only the authority that signs them
+        (folder / "nobody").write_text("")
+        made.start(
+            "signed", options=f"TrustedUserCAKeys {authority}.pub\nAuthorizedKeysFile {folder}/nobody", environment=""
+        )
+        key = keygen(folder / "mine", kind=kind)
+        config = (folder / "config").read_text().replace(f"IdentityFile {made.key}", f"IdentityFile {key}")
+        (folder / "config").write_text(config)
+        with pytest.raises(SshError):
+            connect(made, "signed")
+        subprocess.run(
+            ["ssh-keygen", "-q", "-s", str(authority), "-I", "oncall", "-n", "root", f"{key}.pub"], check=True
+        )
+        connection = connect(made, "signed")
+        try:
+            assert ask(connection, "echo $RACK_NODE").answers[0].stdout == b"signed\n"
+        finally:
+            connection.close()
+    finally:
+        made.stop()
