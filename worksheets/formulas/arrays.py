@@ -1,0 +1,220 @@
+"""Computes a formula over many samples at once with numpy; a sample that has no finite answer becomes NaN.
+
+Yes and no are 1 and 0, texts stay texts. numpy loads with the first use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from common.errors import InputError
+from worksheets.formulas import registry
+from worksheets.formulas.scalar import Lookup, check_arity, each
+from worksheets.formulas.syntax import (
+    COMPARISONS,
+    Call,
+    Constant,
+    FormulaError,
+    Listed,
+    Name,
+    Node,
+    Number,
+    Operation,
+)
+
+Array = Any
+"""A float array, an object array of texts, or a tuple of these."""
+
+
+def evaluate(node: Node, values: Mapping[str, Any], lookup: Lookup | None = None) -> Array:
+    """The values of a formula; names stand for numbers, texts, arrays of samples, or tuples of these."""
+    with np.errstate(all="ignore"):
+        return _Evaluator(values, lookup).run(node)
+
+
+def _finite(values: Array) -> Array:
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _given(value: Any) -> Array:
+    if isinstance(value, tuple):
+        return tuple(_given(v) for v in value)
+    if isinstance(value, str):
+        return np.asarray(value, dtype=object)
+    array = np.asarray(value)
+    return array if array.dtype == object else array.astype(float)
+
+
+class _Evaluator:
+    def __init__(self, values: Mapping[str, Any], lookup: Lookup | None) -> None:
+        self.values, self.lookup = values, lookup
+
+    def run(self, node: Node) -> Array:
+        match node:
+            case Number() | Constant():
+                return _given(node.value)
+            case Name():
+                return _given(self.values[node.name])
+            case Listed():
+                return tuple(self.run(item) for item in node.items)
+            case Operation():
+                return self.operation(node)
+            case Call():
+                return self.call(node)
+
+    def operation(self, node: Operation) -> Array:
+        operator = node.operator
+        operands = [self.run(part) for part in node.operands]
+        if operator == "not":
+            return each(lambda v: 1 - v, *operands)
+        if len(operands) == 1:
+            return each(lambda v: -v, *operands)
+        if operator in ("and", "or"):
+            return each(_both(operator), *operands)
+        return each(_COMPARE[operator] if operator in COMPARISONS else _ARITHMETIC[operator], *operands)
+
+    def call(self, node: Call) -> Array:
+        check_arity(node)
+        name = node.function
+        if name == "if":
+            return self.choice(node)
+        arguments = [self.run(part) for part in node.arguments]
+        if name in _UNARY:
+            return each(lambda v: _finite(_UNARY[name](v)), arguments[0])
+        if name in ("min", "max"):
+            pick = np.minimum if name == "min" else np.maximum
+            if len(arguments) == 1:
+                return _folded(pick, arguments[0])
+            return each(lambda *vs: _folded(pick, vs), *arguments)
+        if name == "clamp":
+            return each(lambda x, low, high: np.maximum(np.minimum(x, high), low), *arguments)
+        if name in ("sum", "mean"):
+            total = _folded(np.add, arguments[0])
+            return _finite(total if name == "sum" else total / len(arguments[0]))
+        if name == "len":
+            return _given(float(len(arguments[0])))
+        if name == "at":
+            return _picked(arguments[0], arguments[1])
+        return self.singly(node, arguments)
+
+    def choice(self, node: Call) -> Array:
+        condition = self.run(node.arguments[0])
+        uniform = None if isinstance(condition, tuple) else np.unique(condition)
+        if uniform is not None and len(uniform) == 1 and not np.isnan(uniform[0]):
+            # one branch for all samples: the other may be impossible to compute
+            taken = self.run(node.arguments[1 if uniform[0] else 2])
+            return each(lambda v: np.broadcast_arrays(v, condition)[0], taken)
+        return each(_chosen, condition, self.run(node.arguments[1]), self.run(node.arguments[2]))
+
+    def singly(self, node: Call, arguments: list[Array]) -> Array:
+        """Functions that know no arrays run once per sample."""
+        flat, lengths = [], []
+        for argument in arguments:
+            parts = argument if isinstance(argument, tuple) else (argument,)
+            flat += list(parts)
+            lengths.append(len(parts) if isinstance(argument, tuple) else 0)
+        wide = np.broadcast_arrays(*flat)
+        results = [self.once(node, sample, lengths) for sample in zip(*(w.ravel() for w in wide), strict=True)]
+        shape = wide[0].shape
+        if results and all(isinstance(r, tuple) for r in results):
+            return tuple(_given(list(column)).reshape(shape) for column in zip(*results, strict=True))
+        texts = any(isinstance(r, str) for r in results)
+        return np.asarray(results, dtype=object if texts else float).reshape(shape)
+
+    def once(self, node: Call, sample: tuple[Any, ...], lengths: list[int]) -> Any:
+        arguments: list[Any] = []
+        at = 0
+        for length in lengths:
+            part = [v if isinstance(v, str) else float(v) for v in sample[at : at + max(length, 1)]]
+            arguments.append(tuple(part) if length else part[0])
+            at += max(length, 1)
+        if any(isinstance(a, float) and np.isnan(a) for a in arguments):
+            return np.nan
+        try:
+            if node.function == "lookup" and self.lookup is not None:
+                return self.lookup(*(str(a) for a in arguments))
+            if node.function == "range":
+                return tuple(float(i) for i in range(1, int(arguments[0]) + 1))
+            known = registry.get(node.function)
+            if known is None:
+                raise FormulaError(f"`{node.function}` cannot run here", position=node.position)
+            return known.call(*arguments)
+        except InputError:
+            return np.nan
+
+
+def _both(operator: str) -> Callable[[Array, Array], Array]:
+    decides = 1.0 if operator == "or" else 0.0
+
+    def apply(a: Array, b: Array) -> Array:
+        rest = np.where(np.isnan(a), np.nan, b)
+        return np.where(a == decides, decides, rest)
+
+    return apply
+
+
+def _compared(compare: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
+    def apply(a: Array, b: Array) -> Array:
+        if a.dtype == object or b.dtype == object:
+            return compare(a, b).astype(float)
+        return np.where(np.isnan(a) | np.isnan(b), np.nan, compare(a, b))
+
+    return apply
+
+
+def _chosen(condition: Array, then: Array, otherwise: Array) -> Array:
+    unknown: Any = None if then.dtype == object else np.nan
+    return np.where(np.isnan(condition), unknown, np.where(condition != 0, then, otherwise))
+
+
+def _folded(combine: Callable[[Array, Array], Array], items: tuple[Array, ...]) -> Array:
+    total = items[0]
+    for item in items[1:]:
+        total = combine(total, item)
+    return total
+
+
+def _picked(items: tuple[Array, ...], index: Array) -> Array:
+    found = np.full(np.broadcast_shapes(*(i.shape for i in items), index.shape), np.nan)
+    for place, item in enumerate(items, start=1):
+        found = np.where(index == place, item, found)
+    return found
+
+
+_ARITHMETIC: dict[str, Callable[[Array, Array], Array]] = {
+    "+": lambda a, b: _finite(a + b),
+    "-": lambda a, b: _finite(a - b),
+    "*": lambda a, b: _finite(a * b),
+    "/": lambda a, b: _finite(a / b),
+    # numpy says 1 for NaN to the power 0
+    "^": lambda a, b: np.where(np.isnan(a) | np.isnan(b), np.nan, _finite(np.power(a, b))),
+}
+_COMPARE = {
+    "<": _compared(np.less),
+    "<=": _compared(np.less_equal),
+    ">": _compared(np.greater),
+    ">=": _compared(np.greater_equal),
+    "==": _compared(lambda a, b: np.asarray(a == b)),
+    "!=": _compared(lambda a, b: np.asarray(a != b)),
+}
+
+
+def _steady(values: Array) -> Array:
+    # numpy's round multiplies first and so loses large numbers; they have no digits to round anyway
+    return np.where(np.abs(values) < 1e6, np.round(values, 9), values)
+
+
+_UNARY: dict[str, Callable[[Array], Array]] = {
+    "abs": np.abs,
+    "ceil": lambda x: np.ceil(_steady(x)),
+    "floor": lambda x: np.floor(_steady(x)),
+    "round": lambda x: np.copysign(np.floor(np.abs(_steady(x)) + 0.5), x),
+    "sqrt": np.sqrt,
+    "exp": np.exp,
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+}
