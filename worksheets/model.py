@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Callable
 from functools import cached_property
@@ -48,7 +49,18 @@ def _unit(value: str) -> str:
     return value
 
 
+def _date(value: Any) -> Any:
+    # YAML makes a date of 2026-05-01 and a number of 2026
+    text = value.isoformat() if isinstance(value, datetime.date) else str(value) if isinstance(value, int) else value
+    if isinstance(text, str) and text:
+        if not re.fullmatch(r"\d{4}(-\d\d(-\d\d)?)?", text):
+            raise ValueError(f"`{text}` is no date; write 2026-05 or 2026-05-01")
+        datetime.date.fromisoformat((text + "-01-01")[:10])
+    return text
+
+
 Formula = Annotated[str, BeforeValidator(_formula)]
+Date = Annotated[str, BeforeValidator(_date)]
 UnitName = Annotated[str, BeforeValidator(lambda v: "1" if v == 1 else v)]
 Plain = Annotated[float | int | bool | str, BeforeValidator(_plain)]
 
@@ -96,7 +108,7 @@ class Input(Named):
     ask: Ask | None = None
     scope: Scope | None = None
     whole: bool = False
-    date: str = ""
+    date: Date = ""
     optional: bool = False
 
     @model_validator(mode="after")

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from common import yamlfile
 from common.files import write_atomically
-from worksheets.model import Model, Plain
+from worksheets.model import Date, Model, Plain
 
 CARD = "plan"
 """The slug of the sheet that holds the plan card."""
@@ -23,7 +23,7 @@ class Given(Model):
     low: Plain | None = None
     high: Plain | None = None
     source: str = ""
-    date: str = ""
+    date: Date = ""
     note: str = ""
 
 

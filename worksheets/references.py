@@ -14,7 +14,7 @@ from common import yamlfile
 from common.errors import InputError
 from common.words import Text
 from common.yamlfile import nearest
-from worksheets.model import Model, Plain, UnitName
+from worksheets.model import Date, Model, Plain, UnitName
 from worksheets.units import BOOL, TEXT, unit
 from worksheets.values import Value
 
@@ -38,7 +38,7 @@ class Cell(Model):
     low: float | None = None
     high: float | None = None
     source: str = ""
-    date: str = ""
+    date: Date = ""
     sure: Sure | None = None
     note: Text = ""
 
@@ -49,7 +49,7 @@ class Line(Model):
     label: Text
     cells: dict[str, Cell | Plain | None]
     source: str = ""
-    date: str = ""
+    date: Date = ""
     sure: Sure = "C"
     note: Text = ""
 
@@ -61,7 +61,7 @@ class Table(Model):
     title: Text
     key: str | None = None
     source: str = ""
-    date: str = ""
+    date: Date = ""
     columns: dict[str, Column]
     rows: dict[str, Line]
 
