@@ -36,8 +36,20 @@ def read_text(path: Path) -> str:
 
 def parse(text: str, path: Path | str) -> Any:
     """Plain YAML data from trusted or untrusted text; no tags, no objects."""
+    return _read(text, path)
+
+
+def _read(text: str, path: Path | str, *, once: bool = False) -> Any:
     try:
-        return yaml.load(text, Loader=_Loader)
+        loader = _Loader(text)
+        try:
+            node = loader.get_single_node()
+            if once:
+                # before the data is made: that copies merged keys into the tree
+                _refuse_duplicates(node, path)
+            return None if node is None else loader.construct_document(node)
+        finally:
+            loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = None if mark is None else mark.line + 1
@@ -57,12 +69,11 @@ def load(path: Path, model: type[M]) -> M:
 
 def build(text: str, model: type[M], path: Path | str) -> M:
     """A model from YAML text that came from `path`."""
-    data = parse(text, path)
+    data = _read(text, path, once=True)
     if data is None:
         data = {}
     if not isinstance(data, dict):
         raise InputError("expected keys and values at the top of the file", file=path, line=1)
-    _refuse_duplicates(text, path)
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -92,7 +103,7 @@ def line_of(text: str, loc: tuple[int | str, ...]) -> int | None:
     return line
 
 
-def _refuse_duplicates(text: str, path: Path | str) -> None:
+def _refuse_duplicates(tree: yaml.Node | None, path: Path | str) -> None:
     def walk(node: Any) -> None:
         if isinstance(node, yaml.MappingNode):
             seen: set[str] = set()
@@ -111,7 +122,7 @@ def _refuse_duplicates(text: str, path: Path | str) -> None:
             for item in node.value:
                 walk(item)
 
-    walk(yaml.compose(text, Loader=_Loader))
+    walk(tree)
 
 
 def _explain(error: ValidationError, text: str, model: type[BaseModel], path: Path | str) -> InputError:

@@ -102,8 +102,7 @@ class References:
 
     def names(self) -> list[str]:
         """All table names."""
-        places = (FOLDER, *self.folders)
-        return sorted({p.stem for place in places for p in place.glob("*.yaml")} - {"sources"})
+        return _names(self.folders)
 
     def cell(self, table: str, row: str, column: str) -> Value | None:
         """A cell in base units with its provenance; None where the table leaves it open."""
@@ -133,6 +132,11 @@ class References:
 
 def _base(value: Any, factor: float) -> Any:
     return value if isinstance(value, bool | str) else float(value) * factor
+
+
+@cache
+def _names(folders: tuple[Path, ...]) -> list[str]:
+    return sorted({p.stem for place in (FOLDER, *folders) for p in place.glob("*.yaml")} - {"sources"})
 
 
 @cache
