@@ -18,7 +18,7 @@ _PATTERNS: dict[str, str] = {
     "job-id": r"[1-9][0-9]{0,11}(?:[_+.][0-9]{1,9})?",
     "lid": r"0x[0-9A-Fa-f]{1,4}|[0-9]{1,5}",
     "payload-bytes": r"[1-9][0-9]{0,4}",
-    "user": r"[a-z_][a-z0-9_.-]{0,63}\$?",
+    "user": r"[a-z_][a-z0-9_.-]{0,63}",
     "gpfs-name": r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}",
     "namespace": r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?",
     "date": r"(?:now-[0-9]{1,3}(?:minutes|hours|days|weeks))|"

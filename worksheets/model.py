@@ -25,7 +25,8 @@ FILL = re.compile(r"\{([a-z][\w.-]*)\}")
 class Model(BaseModel):
     """Frozen, and refuses keys it does not know."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    # each schema is built once, as part of the file it stands in
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, defer_build=True)
 
 
 def _formula(value: Any) -> Any:

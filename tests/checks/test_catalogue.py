@@ -83,7 +83,7 @@ def test_every_parameter_of_a_command_text_has_a_type_and_the_order_of_the_text(
 
 def test_ids_are_unique_and_lower_case_apart_from_slurm_flags() -> None:
     ids = list(catalogue.table())
-    assert len(ids) == len(set(ids)) == 210
+    assert len(ids) == len(set(ids)) == 213
     assert all(re.fullmatch(r"[a-z0-9]+(-[a-zA-Z0-9]+)*", i) for i in ids)
 
 
