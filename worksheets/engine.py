@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from common.errors import InputError
@@ -13,7 +13,7 @@ from worksheets import fields
 from worksheets.formulas.syntax import names
 from worksheets.library import Library, Ref
 from worksheets.model import FILL, Advice, Input, Row, Sheet
-from worksheets.plan import Given, Plan
+from worksheets.plan import CARD, Given, Plan
 from worksheets.values import NotEnoughError, State, Value, show
 
 Outcome = Value | InputError
@@ -100,7 +100,6 @@ class Workbook:
     _cells: dict[str, Outcome] = field(default_factory=dict)
     _needs: dict[str, tuple[Ref, ...]] = field(default_factory=dict)
     _users: dict[str, set[str]] = field(default_factory=dict)
-    _linked: set[str] = field(default_factory=set)
     computed: int = 0
 
     def __post_init__(self) -> None:
@@ -163,8 +162,18 @@ class Workbook:
         self._know(ref)
         outcome = self._cells[ref.key]
         if isinstance(outcome, Value):
-            return Cell(ref.key, entry, outcome)
+            return Cell(ref.key, entry, self._named(outcome))
         return Cell(ref.key, entry, None, outcome)
+
+    def _named(self, value: Value) -> Value:
+        """Amounts of money show the name of the plan's currency."""
+        if "currency" not in value.unit:
+            return value
+        currency = Ref(CARD, "currency")
+        self._know(currency)
+        found = self._cells[currency.key]
+        name = str(found.value) if isinstance(found, Value) else "currency"
+        return replace(value, unit=value.unit.replace("currency", name))
 
     def explain(self, slug: str, name: str) -> Provenance:
         """Formula, formula with numbers, and inputs of a row; for an input only its value."""
@@ -186,7 +195,7 @@ class Workbook:
 
     def _filled(self, ref: Ref) -> str:
         outcome = self._cells[ref.key]
-        return show(_part(outcome, ref), outcome.unit) if isinstance(outcome, Value) else "?"
+        return show(_part(outcome, ref), self._named(outcome).unit) if isinstance(outcome, Value) else "?"
 
     def _field(self, key: str) -> Input:
         sheet, _, name = key.partition(".")
