@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from checks.inventory import Access
+from checks.transports.ssh import NODE_BYTES
 
 FANOUT = 64
 # the script's shell leads a session of its own, since that is what its watcher ends with the connection
 _SH = (
     "S=; command -v setsid >/dev/null 2>&1 && S=setsid; "
-    "{ { $S /bin/sh -s 2>&3 | base64 >&4; } 3>&1 | base64 >&2; } 4>&1"
+    f"{{ {{ $S /bin/sh -s 2>&3 | head -c {NODE_BYTES} | base64 >&4; }} 3>&1 |"
+    f" head -c {NODE_BYTES} | base64 >&2; }} 4>&1"
 )
 START = f"exec /bin/sh -c {shlex.quote(_SH)}"
 """The command line for the far side; understood by every shell."""

@@ -311,6 +311,10 @@ class Live:
         self._keep(node, asked, answers, round)
         if not answers.finished:
             self.connections.drop(node)
+        last = answers.answers[-1] if answers.answers else None
+        if last is not None and last.capped and not last.complete and last.index + 1 < len(asked):
+            # a flood ended the connection; what was to follow it is asked over a new one
+            self._run(node, asked[last.index + 1 :], round, stop)
 
     def _run_cli(
         self, node: str, os: str, asked: list[tuple[Wanted, Request]], round: int, stop: threading.Event
@@ -336,7 +340,8 @@ class Live:
                 continue
             if answer.status in (124, 137) and hang:
                 self._hung.add((node, hang))
-            stderr = answer.stderr if answer.complete else answer.stderr + b"\nconnection ended before the command did"
+            ended = b"" if answer.complete or answer.capped else b"\nconnection ended before the command did"
+            stderr = answer.stderr + ended
             if answer.capped:
                 stderr += b"\noutput was larger than Rackside reads; the rest was cut off"
             output = Output(

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import time
 
+from checks.transports import script
 from checks.transports.ssh import NODE_BYTES
 
 NAMES = frozenset({"localhost", "localhost.localdomain"})
@@ -63,6 +64,8 @@ class LocalConnection:
 
 def _read(process: subprocess.Popen[bytes], done: bytes, deadline: float) -> tuple[bytes, bytes, bool]:
     out, err = bytearray(), bytearray()
+    mark = done.partition(b" ")[0]
+    floods = (script.Flood(mark), script.Flood(mark))
     with selectors.DefaultSelector() as waiting:
         for stream, kept in ((process.stdout, out), (process.stderr, err)):
             assert stream is not None
@@ -70,7 +73,7 @@ def _read(process: subprocess.Popen[bytes], done: bytes, deadline: float) -> tup
             waiting.register(stream, selectors.EVENT_READ, kept)
         while waiting.get_map():
             left = deadline - time.monotonic()
-            if left <= 0 or len(out) + len(err) > NODE_BYTES:
+            if left <= 0 or floods[0](out) | floods[1](err) or len(out) + len(err) > NODE_BYTES:
                 return bytes(out[:NODE_BYTES]), bytes(err[:NODE_BYTES]), False
             for key, _ in waiting.select(left):
                 data = os.read(key.fd, 1 << 20)

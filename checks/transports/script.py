@@ -42,7 +42,7 @@ class Answer:
     """What one command printed. `clock_s` is the node's clock when it ended, seconds since the epoch.
 
     `complete` is false when the connection ended before the command did. `capped` says that output beyond
-    `COMMAND_BYTES` was cut off on the node.
+    `COMMAND_BYTES` was not read.
     """
 
     index: int
@@ -59,7 +59,7 @@ def delimiter() -> str:
     return f"=rackside={secrets.token_hex(16)}="
 
 
-def build(requests: Sequence[Request], mark: str, *, cap: int = COMMAND_BYTES) -> bytes:
+def build(requests: Sequence[Request], mark: str) -> bytes:
     """The script for some commands.
 
     All of it is one compound command, so the shell has read it whole before it runs. A watcher then waits on standard
@@ -92,20 +92,16 @@ def build(requests: Sequence[Request], mark: str, *, cap: int = COMMAND_BYTES) -
         if request.sudo:
             shell = f"sudo -n {shell}"
         limit = f"${{T:+$T -k {KILL_AFTER_S} {request.command.timeout_s}}}"
-        run = f"{limit} {shell} 3>&- 4>&- 5<&- </dev/null"
-        # `head` bounds what a command may print; the status goes beside it, on standard error
-        told = f"{run}; S=$?; printf '\\n%s S {index} %s\\n' '{mark}' \"$S\" >&2"
         asking = [
             f"printf '%s B {index}\\n' '{mark}'; printf '%s B {index}\\n' '{mark}' >&2",
             *(["sleep 1"] if request.sample > 1 else []),
-            f"{{ {told}; }} | head -c {cap + 1} >&4",
+            # nothing but the command itself and its `timeout`: every further process would be paid on every node
+            f"{limit} {shell} 4>&- 5<&- </dev/null; S=$?",
             CLOCK,
-            f"printf '\\n%s E {index} %s\\n' '{mark}' \"$U\"",
+            f"printf '\\n%s E {index} %s %s\\n' '{mark}' \"$S\" \"$U\"; printf '\\n%s E {index}\\n' '{mark}' >&2",
         ]
         if hang := request.command.hang_class:
             flag = f"HUNG_{hang}"
-            # the status has to come back into this shell, which costs one process more
-            asking[-3] = f"S=$( {{ {{ {told}; echo $S >&3; }} | head -c {cap + 1} >&4; }} 3>&1 )"
             asking.append(f'case "$S" in 124|137) {flag}=1;; esac')
             asking = [f'if [ -z "${flag}" ]; then', *asking, "fi"]
         lines += asking
@@ -138,16 +134,17 @@ def parse(stdout: bytes, stderr: bytes, mark: str, *, cap: int = COMMAND_BYTES) 
     position = 0
     while match := begin.search(stdout, position):
         index = int(match[1])
-        end = re.compile(rb"\n" + word + rb" E " + match[1] + rb" ([\d.]*)\n").search(stdout, match.end() - 1)
-        said, status = errors.get(index, (b"", None))
+        end = re.compile(rb"\n" + word + rb" E " + match[1] + rb" (\d*) ([\d.]*)\n").search(stdout, match.end() - 1)
+        said = errors.get(index, b"")
         if end is None:
-            found.append(Answer(index, stdout[match.end() :], said, 255, None, complete=False))
+            body = stdout[match.end() :]
+            found.append(Answer(index, body[:cap], said, 255, None, complete=False, capped=len(body) > cap))
             break
         # an empty output shares its newline with the frame before it
         body = stdout[match.end() : max(end.start(), match.end())]
         capped = len(body) > cap
-        clock = _clock(head, end[1])
-        found.append(Answer(index, body[:cap], said, 255 if status is None else status, clock, capped=capped))
+        status = int(end[1]) if end[1] else 255
+        found.append(Answer(index, body[:cap], said, status, _clock(head, end[2]), capped=capped))
         position = end.end()
     boot = head[1].decode("ascii", "replace") if head else ""
     return Answers(
@@ -167,7 +164,25 @@ def _clock(head: re.Match[bytes] | None, uptime: bytes) -> float | None:
     return start + float(uptime) - float(head[3]) if uptime and head[3] else start
 
 
-def _frames(stderr: bytes, word: bytes) -> dict[int, tuple[bytes, int | None]]:
-    """Standard error and exit status of each command; None where the status did not come."""
-    frame = re.compile(rb"^" + word + rb" B (\d+)\n(.*?)(?:\n" + word + rb" S \1 (\d+)\n|\Z)", re.M | re.S)
-    return {int(m[1]): (m[2], int(m[3]) if m[3] else None) for m in frame.finditer(stderr)}
+def _frames(stderr: bytes, word: bytes) -> dict[int, bytes]:
+    frame = re.compile(rb"^" + word + rb" B (\d+)\n(.*?)(?:\n" + word + rb" E \1\n|\Z)", re.M | re.S)
+    return {int(m[1]): m[2] for m in frame.finditer(stderr)}
+
+
+class Flood:
+    """Watches a stream for a command that prints more than `COMMAND_BYTES`; reading stops there.
+
+    A bound on the far side would cost a process for every command on every node; here it costs a search of what is new.
+    """
+
+    def __init__(self, mark: bytes, *, cap: int = COMMAND_BYTES) -> None:
+        self._mark, self._cap = mark, cap
+        self._seen = self._from = 0
+
+    def __call__(self, stream: bytearray) -> bool:
+        """True once the command at the end of the stream has printed too much."""
+        found = stream.rfind(self._mark, max(0, self._seen - len(self._mark)))
+        if found >= 0:
+            self._from = found
+        self._seen = len(stream)
+        return len(stream) - self._from > self._cap + len(self._mark) + 64

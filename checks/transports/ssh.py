@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from checks.outputs import NotAvailable, Reason
+from checks.transports import script
 from checks.transports.keys import Keys
 from checks.transports.knownhosts import KnownHosts, fingerprint, host_name
 from checks.transports.sshconfig import Target
@@ -81,12 +82,18 @@ def _read(channel: Channel, done: bytes, deadline: float) -> tuple[bytes, bytes,
     channel.in_buffer.set_event(event)
     channel.in_stderr_buffer.set_event(event)
     out, err = bytearray(), bytearray()
+    mark = done.partition(b" ")[0]
+    floods = (script.Flood(mark), script.Flood(mark))
     while True:
         event.clear()
         while channel.recv_ready():
             out += channel.recv(1 << 20)
+            if len(out) > NODE_BYTES:
+                break
         while channel.recv_stderr_ready():
             err += channel.recv_stderr(1 << 20)
+            if len(err) > NODE_BYTES:
+                break
         # both streams end with the word: one may be ahead of the other
         finished = done in out[-len(done) - 2 :] and done in err[-len(done) - 2 :]
         if finished or channel.eof_received or channel.closed:
@@ -95,8 +102,8 @@ def _read(channel: Channel, done: bytes, deadline: float) -> tuple[bytes, bytes,
             while channel.recv_stderr_ready():
                 err += channel.recv_stderr(1 << 20)
             return bytes(out), bytes(err), True
-        if len(out) + len(err) > NODE_BYTES:
-            return bytes(out[:NODE_BYTES]), bytes(err), False
+        if floods[0](out) | floods[1](err) or len(out) + len(err) > NODE_BYTES:
+            return bytes(out), bytes(err), False
         left = deadline - time.monotonic()
         if left <= 0:
             return bytes(out), bytes(err), False

@@ -25,7 +25,7 @@ def command(text: str, *, timeout_s: int = 5) -> Command:
 
 def run(*texts: str, shell: str = "sh", cap: int = script.COMMAND_BYTES, timeout_s: int = 5) -> script.Answers:
     mark = script.delimiter()
-    body = script.build([Request(command(t, timeout_s=timeout_s)) for t in texts], mark, cap=cap)
+    body = script.build([Request(command(t, timeout_s=timeout_s)) for t in texts], mark)
     stdout, stderr = feed(body, shell)
     return script.parse(stdout, stderr, mark, cap=cap)
 
@@ -78,12 +78,27 @@ def test_a_command_that_hangs_is_ended_on_the_far_side_and_the_next_still_runs()
     assert answers[1].stdout == b"next\n"
 
 
-def test_a_flood_is_cut_on_the_far_side() -> None:
+def test_more_than_the_cap_is_cut_and_told() -> None:
     answers = run("yes | head -c 5000000", "echo next", cap=1000).answers
     assert answers[0].capped
     assert len(answers[0].stdout) == 1000
     assert answers[1].stdout == b"next\n"
     assert not answers[1].capped
+
+
+def test_a_flood_is_seen_while_it_is_read_and_a_new_command_counts_anew() -> None:
+    mark = b"=rackside=0=="
+    flood = script.Flood(mark, cap=1000)
+    stream = bytearray(b"banner\n" + mark + b" B 0\n")
+    for _ in range(9):
+        stream += b"x" * 100
+        assert not flood(stream)
+    stream += b"\n" + mark[:5]
+    assert not flood(stream)
+    stream += mark[5:] + b" E 0 0 1\n" + mark + b" B 1\n" + b"y" * 900
+    assert not flood(stream)
+    stream += b"y" * 400
+    assert flood(stream)
 
 
 def test_a_missing_tool_and_a_denied_one_keep_their_status() -> None:

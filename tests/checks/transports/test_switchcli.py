@@ -101,6 +101,9 @@ def test_a_switch_answers_whole_and_a_refusal_is_no_answer(fleet: Fleet) -> None
 def test_only_texts_of_the_catalogue_and_the_pager_are_ever_sent(fleet: Fleet) -> None:
     from checks import catalogue
 
+    live = living(fleet, "leaf2")
+    live.collect([Wanted("leaf2", "eos-version")], round=1)
+    live.close()
     said = {line for path in fleet.folder.glob("*.said") for line in path.read_text().splitlines() if line}
     allowed = {c.command for c in catalogue.table().values() if c.os == "eos"}
     assert said - allowed <= {"terminal length 0", "terminal width 511", "enable", "exit"}
