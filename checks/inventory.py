@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +30,11 @@ Role = Literal[
     "login",
 ]
 SWITCHES: tuple[Role, ...] = ("switch-leaf", "switch-spine", "switch-core")
+HOST_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,254}", re.ASCII)
+USER_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@\\+-]{0,254}", re.ASCII)
+JUMP_HOST = re.compile(rf"(?:{USER_NAME.pattern}@)?(?:{HOST_NAME.pattern}|\[[0-9A-Fa-f:.]+\](?::\d+)?)", re.ASCII)
+"""What a cluster file may call things that become words of an `ssh` command line and names of folders: a file from a
+stranger must not pass options to `ssh`, commands to its shell, or paths to whoever records."""
 
 
 class Expect(Model):
@@ -58,7 +64,9 @@ class RoleSpec(Model):
     @field_validator("nodes")
     @classmethod
     def _set(cls, value: str) -> str:
-        nodesets.expand(value)
+        for node in nodesets.expand(value):
+            if not HOST_NAME.fullmatch(node):
+                raise ValueError(f"not a host name: {node!r}")
         return value
 
 
@@ -105,6 +113,21 @@ class Access(Model):
     port: int | None = Field(None, ge=1, le=65535)
     via: Literal["auto", "ssh", "clustershell", "local"] = "auto"
     sudo: bool = False
+
+    @field_validator("user")
+    @classmethod
+    def _user(cls, value: str | None) -> str | None:
+        if value is not None and not USER_NAME.fullmatch(value):
+            raise ValueError(f"not a user name: {value!r}")
+        return value
+
+    @field_validator("jump")
+    @classmethod
+    def _jump(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for hop in value:
+            if not JUMP_HOST.fullmatch(hop):
+                raise ValueError(f"not a jump host: {hop!r}")
+        return value
 
 
 class Interfaces(Model):
