@@ -1,31 +1,51 @@
 """Fan-out through the system's `ssh` with ClusterShell: windows of nodes, and gateways in a tree where a site has them.
 
 ClusterShell's own `topology.conf` is honoured. Output arrives in lines with their ends trimmed, so both streams travel
-as base64 and come back byte for byte.
+as base64 and come back byte for byte. `ssh` never asks, never accepts an unknown key and learns no new ones.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import logging
 import shlex
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from checks.inventory import Access
-from checks.transports.ssh import NODE_BYTES
+from checks.transports.script import COMMAND_BYTES
+from checks.transports.sshconfig import SYSTEM_CONFIG, USER_CONFIG
+from common.errors import InputError
 
 FANOUT = 64
-# the script's shell leads a session of its own, since that is what its watcher ends with the connection
+STREAM_BYTES = 2 * COMMAND_BYTES
+"""More than this on one stream of one node is cut off over there, since one of many cannot be hung up on from here."""
+
+# the script's shell leads a session of its own, since that is what its watcher ends with the connection; it holds
+# neither pipe beside its own two streams, or what outlives it would keep them open
 _SH = (
     "S=; command -v setsid >/dev/null 2>&1 && S=setsid; "
-    f"{{ {{ $S /bin/sh -s 2>&3 | head -c {NODE_BYTES} | base64 >&4; }} 3>&1 |"
-    f" head -c {NODE_BYTES} | base64 >&2; }} 4>&1"
+    f"{{ {{ $S /bin/sh -s 2>&3 3>&- 4>&- | head -c {STREAM_BYTES} | base64 >&4; }} 3>&1 |"
+    f" head -c {STREAM_BYTES} | base64 >&2; }} 4>&1"
 )
 START = f"exec /bin/sh -c {shlex.quote(_SH)}"
 """The command line for the far side; understood by every shell."""
+
+_STRICT = {
+    "BatchMode": "yes",
+    "StrictHostKeyChecking": "yes",
+    "UpdateHostKeys": "no",
+    "ControlMaster": "no",
+    "ControlPath": "none",
+    "RequestTTY": "no",
+    "LogLevel": "ERROR",
+    "ServerAliveInterval": "15",
+}
 
 OnAnswer = Callable[[str, "Answered"], None]
 
@@ -54,30 +74,64 @@ class _Lines:
     err: list[bytes] = field(default_factory=list)
 
 
-def options(access: Access, ssh_config: Path | None, connect_s: float) -> str:
-    """Options for `ssh`: never ask, never accept an unknown key, give up in time."""
-    given = [
-        *(["-F", str(ssh_config)] if ssh_config else []),
-        *("-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", f"ConnectTimeout={max(1, round(connect_s))}"),
-        *("-o", "LogLevel=ERROR", "-o", "ControlMaster=no"),
-        *(["-o", f"ProxyJump={','.join(access.jump)}"] if access.jump else []),
-        *(["-p", str(access.port)] if access.port else []),
+def configuration(access: Access, ssh_config: Path | None, connect_s: float) -> str:
+    """An ssh configuration around the engineer's own: strict before it, so that it wins, the cluster file's after it.
+
+    A file and not options, since only a file reaches the `ssh` that goes through a jump host, and since options would
+    win over what the engineer wrote for a host.
+    """
+    own = (ssh_config or USER_CONFIG).expanduser().absolute()
+    hops = " ".join(f"!{_host(hop)}" for hop in access.jump)
+    lines = [
+        *(f"{name} {value}" for name, value in _STRICT.items()),
+        *(f'Include "{path}"' for path in (own, SYSTEM_CONFIG)),
+        "Host *",
+        f"  ConnectTimeout {_whole(connect_s)}",
+        f"Host {hops} *",
+        *([f'  User "{access.user}"'] if access.user else []),
+        *([f"  Port {access.port}"] if access.port else []),
+        *([f"  ProxyJump {','.join(access.jump)}"] if access.jump else []),
     ]
-    return shlex.join(given)
+    return "\n".join(lines) + "\n"
+
+
+def _options(access: Access, ssh_config: Path | None, connect_s: float) -> str:
+    """The same as far as options can say it: these reach gateways, a file of this machine does not."""
+    given = {**_STRICT, "ConnectTimeout": str(_whole(connect_s))}
+    if access.port:
+        given["Port"] = str(access.port)
+    if access.jump:
+        given["ProxyJump"] = ",".join(access.jump)
+    return shlex.join([*(["-F", str(ssh_config)] if ssh_config else []), *(f"-o{n}={v}" for n, v in given.items())])
+
+
+def _whole(seconds: float) -> int:
+    return max(1, round(seconds))
+
+
+def _host(hop: str) -> str:
+    """The host in `user@host:port`."""
+    name = hop.rpartition("@")[2]
+    if name.startswith("["):
+        return name[1:].partition("]")[0]
+    return name.rpartition(":")[0] if name.count(":") == 1 else name
 
 
 def run(
     jobs: Sequence[Job],
     *,
-    user: str | None,
-    ssh_options: str,
+    access: Access,
+    ssh_config: Path | None,
+    connect_s: float,
     on_answer: OnAnswer,
     cancelled: Callable[[], bool],
-    fanout: int = FANOUT,
 ) -> bool:
     """Runs scripts and hands each node's answer over as it comes; False when `cancelled()` became true first.
 
     Blocks; meant for a worker thread, since ClusterShell keeps one task a thread.
+
+    Raises:
+        InputError: topology.conf cannot be followed.
     """
     from ClusterShell.Event import EventHandler
     from ClusterShell.Task import Task, task_self, task_terminate
@@ -93,59 +147,108 @@ def run(
             (lines.err if sname == worker.SNAME_STDERR else lines.out).append(msg)
 
         def ev_hup(self, worker: Any, node: str, rc: int) -> None:
-            self._tell(node, rc)
+            self.tell(node, rc)
 
         def ev_close(self, worker: Any, timedout: bool) -> None:
-            for node in worker.nodes:
-                self._tell(str(node), None)
+            if timedout:
+                for node in worker.iter_keys_timeout():
+                    self.tell(str(node), None)
 
         def ev_timer(self, timer: Any) -> None:
             if cancelled() and not self.aborted:
                 self.aborted = True
                 task_self().abort()
 
-        def _tell(self, node: str, status: int | None) -> None:
+        def tell(self, node: str, status: int | None, why: str = "") -> None:
             if node in self.told or self.aborted:
                 return
             self.told.add(node)
             lines = self.lines.pop(node, _Lines())
-            on_answer(node, Answered(_decoded(lines.out), _decoded(lines.err), status))
+            on_answer(node, Answered(_decoded(lines.out), _decoded(lines.err) or why.encode(), status))
 
+    # what the library logs would be written over the screen
+    logging.getLogger("ClusterShell").addHandler(logging.NullHandler())
     task: Task = task_self()
     try:
-        _topology(task)
-        task.set_info("fanout", fanout)
-        task.set_info("ssh_options", ssh_options)
-        if user:
-            task.set_info("ssh_user", user)
+        lost = _follow_topology(task)
+        task.set_info("fanout", FANOUT)
         task.set_default("stderr", True)
         # output is taken as it comes and not kept twice
         task.set_default("stdout_msgtree", False)
         task.set_default("stderr_msgtree", False)
         hearing = Hearing()
-        for job in jobs:
-            worker = task.shell(
-                START, nodes=",".join(job.nodes), handler=hearing, timeout=job.limit_s, stderr=True, stdin=True
-            )
-            # the end of standard input would end the script: its watcher waits for it
-            worker.write(job.body)
-        task.timer(0.2, handler=hearing, interval=0.2, autoclose=True)
-        task.resume()
+        with _private(configuration(access, ssh_config, connect_s)) as file:
+            if lost is None:
+                task.set_info("ssh_options", shlex.join(["-F", str(file)]))
+            else:
+                task.set_info("ssh_options", _options(access, ssh_config, connect_s))
+                if access.user:
+                    task.set_info("ssh_user", access.user)
+            for job in jobs:
+                worker = task.shell(
+                    START,
+                    nodes=",".join(job.nodes),
+                    handler=hearing,
+                    timeout=job.limit_s,
+                    stderr=True,
+                    stdin=True,
+                    tree=None if lost is not None else False,
+                )
+                # the end of standard input would end the script: its watcher waits for it
+                worker.write(job.body)
+            task.timer(0.2, handler=hearing, interval=0.2, autoclose=True)
+            task.resume()
+        for node in (node for job in jobs for node in job.nodes):
+            gateways = (lost or {}).get(node)
+            hearing.tell(node, 255, f"no gateway to it answers: {gateways}" if gateways else "its gateway went away")
         return not hearing.aborted
     finally:
         task_terminate()
 
 
-def _topology(task: Any) -> None:
-    """ClusterShell's own tree of gateways, from where its tools look for it; none is fine."""
-    from ClusterShell.Defaults import config_paths
+@contextmanager
+def _private(text: str) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="rackside-") as folder:
+        file = Path(folder) / "ssh_config"
+        file.write_text(text, encoding="utf-8")
+        yield file
 
-    for path in reversed(config_paths("topology.conf")):
-        if Path(path).is_file():
-            task.load_topology(path)
-            task.set_default("auto_tree", True)
-            return
-    task.set_default("auto_tree", False)
+
+def _follow_topology(task: Any) -> dict[str, str] | None:
+    """ClusterShell's own tree of gateways, from where its tools look for it; None where there is none.
+
+    Returns what will hold the nodes that no gateway reaches, with the gateways tried.
+    """
+    from ClusterShell.Defaults import config_paths
+    from ClusterShell.NodeSet import NodeSet
+    from ClusterShell.Propagation import PropagationTreeRouter, RouteResolvingError
+    from ClusterShell.Topology import TopologyError
+
+    path = next((p for p in reversed(config_paths("topology.conf")) if Path(p).is_file()), None)
+    task.set_default("auto_tree", path is not None)
+    if path is None:
+        return None
+    try:
+        task.load_topology(path)
+    except TopologyError as error:
+        fix = "its first route starts at this machine, by the name `hostname -s` gives"
+        raise InputError(f"gateways cannot be followed: {error}", file=Path(path), fix=fix) from None
+    lost: dict[str, str] = {}
+
+    class Router(PropagationTreeRouter):  # type: ignore[misc]  # untyped library
+        """Leaves out nodes whose gateways are all gone, where the library would end the whole run."""
+
+        def dispatch(self, dst: Any) -> Iterator[tuple[Any, Any]]:
+            for node in list(dst):
+                try:
+                    if any(node in network for network, _ in self.table):
+                        self.next_hop(node)
+                except RouteResolvingError:
+                    lost[node] = ",".join(str(hops) for network, hops in self.table if node in network)
+            yield from super().dispatch(dst - NodeSet.fromlist(list(lost)))
+
+    task.router = Router(str(task.topology.root.nodeset), task.topology)
+    return lost
 
 
 def _decoded(lines: Sequence[bytes]) -> bytes:

@@ -143,14 +143,14 @@ class Live:
         def ask(item: tuple[str, list[Wanted]]) -> None:
             self._ask(*item, round, tell, stop)
 
+        tree: dict[str, list[Wanted]] = {}
         if self.cluster.spec.access.via == "clustershell":
-            if not self._fan_out(todo, round, tell, stopped):
-                self._give_up(todo, round)
-            return
+            # a switch with a command line of its own has no shell that could run a script
+            tree = {n: w for n, w in todo.items() if self.cluster.os_of(n) not in switchcli.DEVICES}
         try:
-            ended = fanout.each(
+            ended = self._fan_out(tree, round, tell, stopped) and fanout.each(
                 ask,
-                list(todo.items()),
+                [item for item in todo.items() if item[0] not in tree],
                 threads=self._pool_size,
                 cancelled=stopped,
                 ahead=self._dial,
@@ -177,26 +177,40 @@ class Live:
         for node, requests in asked.items():
             if requests:
                 alike.setdefault(script.build([r for _, r in requests], mark), []).append(node)
+        if not alike:
+            return True
         jobs = []
         for body, nodes in alike.items():
             limit = self._limit(asked[nodes[0]]) + self._connect_s
             jobs.append(clustershell.Job(tuple(nodes), body, limit))
             for node in nodes:
                 tell(NodeEvent(node, "asking"))
+        left: dict[str, list[Wanted]] = {}
 
         def answered(node: str, said: clustershell.Answered) -> None:
             answers = script.parse(said.stdout, said.stderr, mark)
-            if answers.started:
-                self._keep(node, asked[node], answers, round)
-                tell(NodeEvent(node, "answered"))
+            if not answers.started:
+                text = safe_line(said.stderr.decode("utf-8", "replace").strip() or "no answer", limit=200)
+                kind: Reason = "timed-out" if said.status is None else "unreachable" if said.status == 255 else "denied"
+                self._fail(node, NotAvailable(kind, text), round, tell)
                 return
-            text = safe_line(said.stderr.decode("utf-8", "replace").strip() or "no answer", limit=200)
-            kind: Reason = "timed-out" if said.status is None else "unreachable" if said.status == 255 else "denied"
-            self._fail(node, NotAvailable(kind, text), round, tell)
+            if len(said.stdout) >= clustershell.STREAM_BYTES:
+                answers, after = answers.before_flood()
+                if rest := [w for w, _ in asked[node][after:]]:
+                    left[node] = rest
+            self._kept(node, asked[node], answers, round)
+            if node not in left:
+                tell(NodeEvent(node, "answered"))
 
         access = self.cluster.spec.access
-        options = clustershell.options(access, self._ssh_config, self._connect_s)
-        return clustershell.run(jobs, user=access.user, ssh_options=options, on_answer=answered, cancelled=stopped)
+        return clustershell.run(
+            jobs,
+            access=access,
+            ssh_config=self._ssh_config,
+            connect_s=self._connect_s,
+            on_answer=answered,
+            cancelled=stopped,
+        ) and self._fan_out(left, round, tell, stopped)
 
     def _fail(self, node: str, why: NotAvailable, round: int, tell: Callable[[NodeEvent], None]) -> None:
         # whatever kept it from being asked is not an answer of any command: a log-in that timed out is no hung tool
@@ -306,9 +320,7 @@ class Live:
         if not answers.started:
             said = safe_line((answers.before or err).decode("utf-8", "replace").strip(), limit=160)
             raise SshError("denied", f"the account runs something else than a shell: {said or 'no answer'}")
-        if clock_s := max((a.clock_s for a in answers.answers if a.clock_s), default=None):
-            self.clock_offsets_s[node] = clock_s - time.time()
-        self._keep(node, asked, answers, round)
+        self._kept(node, asked, answers, round)
         if not answers.finished:
             self.connections.drop(node)
         last = answers.answers[-1] if answers.answers else None
@@ -328,6 +340,11 @@ class Live:
         self._keep(node, asked, Answers(tuple(answers), None, True, True, b""), round)
         if answers and answers[-1].status in (124, 255):
             self.connections.drop(node)
+
+    def _kept(self, node: str, asked: list[tuple[Wanted, Request]], answers: Answers, round: int) -> None:
+        if clock_s := max((a.clock_s for a in answers.answers if a.clock_s), default=None):
+            self.clock_offsets_s[node] = clock_s - time.time()
+        self._keep(node, asked, answers, round)
 
     def _keep(self, node: str, asked: list[tuple[Wanted, Request]], answers: Answers, round: int) -> None:
         given = {a.index: a for a in answers.answers}

@@ -11,7 +11,7 @@ import re
 import secrets
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from checks.catalogue import Command
 
@@ -122,6 +122,18 @@ class Answers:
     started: bool
     finished: bool
     before: bytes
+
+    def before_flood(self) -> tuple[Answers, int]:
+        """What of a stream that was cut off for its size can be kept, and the first index that is to be asked again.
+
+        The answer that was cut off counts if it was too large itself, or there would be no end to asking.
+        """
+        *whole, last = self.answers
+        if last.complete:
+            return self, last.index + 1
+        if last.capped or not whole:
+            return replace(self, answers=(*whole, replace(last, capped=True))), last.index + 1
+        return replace(self, answers=tuple(whole)), last.index
 
 
 def parse(stdout: bytes, stderr: bytes, mark: str, *, cap: int = COMMAND_BYTES) -> Answers:
