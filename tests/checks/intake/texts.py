@@ -67,9 +67,7 @@ def _block(indent: int, name: str, *rows: tuple[str, str]) -> str:
     return f"{' ' * indent}{name}\n" + _pairs(indent + 4, *rows)
 
 
-XID = (
-    "NVRM: Xid (PCI:0000:10:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
-)
+XID = "NVRM: Xid (PCI:0000:10:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
 LSPCI = (
     "10:00.0 3D controller [0302]: NVIDIA Corporation GA100 [A800 SXM4 80GB] [10de:20f3] (rev a1)\n"
     "\tSubsystem: NVIDIA Corporation Device [10de:1799]\n"
@@ -129,7 +127,9 @@ def sosreport(host: str, *, root: str | None = None, **changes: str | bytes | No
 LINE = "_" * 44 + "\n"
 
 
-def bug_report(host: str, *, gpus: str | None = None, dmesg: str = "", date: str = "Wed Mar  4 10:10:00 CST 2026") -> str:
+def bug_report(
+    host: str, *, gpus: str | None = None, dmesg: str = "", date: str = "Wed Mar  4 10:10:00 CST 2026"
+) -> str:
     """A bug report of the driver."""
     return (
         f"{LINE}\nStart of NVIDIA bug report log file.  Please include this file, along\n"
