@@ -1,9 +1,9 @@
 PYTHON ?= .venv/bin/python
 BIN = $(dir $(PYTHON))
 
-.PHONY: check lint types imports test scenarios golden bench demo docs wheel clusters live-demo
+.PHONY: check lint types imports test scenarios golden bench demo docs wheel clusters live-demo fleet
 
-check: lint types imports test ## everything CI runs
+check: lint types imports test ## before a commit; CI also runs `make fleet`
 
 lint:
 	$(BIN)ruff format --check .
@@ -16,7 +16,10 @@ imports:
 	$(BIN)lint-imports --no-logo
 
 test:
-	$(BIN)pytest -n 2
+	$(BIN)pytest -n 2 -m "not fleet"
+
+fleet: ## samples walked live, a real SSH server for every node
+	$(BIN)pytest -n 2 -m fleet
 
 scenarios: ## every sample cluster and overlay through every runbook, against expected.yaml
 	$(BIN)pytest tests/scenarios -q

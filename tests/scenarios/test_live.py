@@ -14,6 +14,8 @@ from runbooks.session import Session
 from tests.scenarios.cases import Place, walk
 from tests.served import serve
 
+pytestmark = pytest.mark.fleet
+
 WALKS = [
     (Place("a800-roce-256", "founding-case"), "training-slow"),
     (Place("lustre-default-stripe"), "checkpoint-stall"),
