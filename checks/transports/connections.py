@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 
-from checks.transports import ssh
+from checks.transports import ssh, switchcli
 from checks.transports.keys import Keys
 from checks.transports.knownhosts import KnownHosts
 from checks.transports.local import LocalConnection, is_here
@@ -16,6 +16,8 @@ from checks.transports.switchcli import CliConnection
 from common.errors import InputError
 
 LOGINS_PER_JUMP = 4
+PROMPT_S = 20.0
+"""A switch may take this long to show its prompt and to turn its pager off."""
 UNLOCK_NODES = 16
 """Nodes looked at for the keys they want; the rest of a fleet wants the same."""
 
@@ -83,6 +85,37 @@ class Connections:
             with self._lock:
                 self._open[node] = here
             return here
+        made = self._login(node)
+        with self._lock:
+            self._open[node] = made
+        if self._closed:
+            made.close()
+        return made
+
+    def cli(self, node: str, os: str) -> CliConnection:
+        """The session on a switch with a command line of its own.
+
+        Raises:
+            SshError: it cannot be reached or logged in to, or netmiko is not installed.
+            InputError: the configuration has a directive that cannot be followed.
+        """
+        if isinstance(found := self._of(node), CliConnection):
+            return found
+        if not switchcli.installed():
+            raise SshError("unsupported", f"{os} needs netmiko: pip install 'rackside[switches]'")
+        connection = self._login(node)
+        try:
+            made = CliConnection(connection, os, deadline=time.monotonic() + PROMPT_S)
+        except BaseException:
+            connection.close()
+            raise
+        with self._lock:
+            self._open[node] = made
+        if self._closed:
+            made.close()
+        return made
+
+    def _login(self, node: str) -> Connection:
         if self._via == "local":
             raise SshError("unreachable", "`via: local` asks this machine only, and this is another")
         target = self._config.target(node)
@@ -97,36 +130,11 @@ class Connections:
                 dialled = self._dialled.pop(node, None)
             if isinstance(dialled, SshError):
                 raise dialled
-            made = ssh.connect(target, known, self._keys, deadline=deadline, interactive=alone, dialled=dialled)
-        else:
-            # one server that everybody passes through drops log-ins when too many come at once
-            with self._jumps[target.jumps[-1]][0]:
-                deadline = time.monotonic() + (target.connect_timeout_s or self._connect_s)
-                made = ssh.connect(target, known, self._keys, deadline=deadline, through=through)
-        with self._lock:
-            self._open[node] = made
-        if self._closed:
-            made.close()
-        return made
-
-    def cli(self, node: str, os: str) -> CliConnection:
-        """The session on a switch with a command line of its own.
-
-        Raises:
-            SshError: it cannot be reached or logged in to, or netmiko is not installed.
-        """
-        if isinstance(found := self._of(node), CliConnection):
-            return found
-        target = self._config.target(node)
-        through: Connection | None = None
-        for hop in target.jumps:
-            through = self._jump(hop, through)
-        within_s = target.connect_timeout_s or self._connect_s
-        sock = ssh.through(through, target, within_s=within_s) if through else None
-        made = CliConnection(target, os, self._keys, connect_s=within_s, through=sock)
-        with self._lock:
-            self._open[node] = made
-        return made
+            return ssh.connect(target, known, self._keys, deadline=deadline, interactive=alone, dialled=dialled)
+        # one server that everybody passes through drops log-ins when too many come at once
+        with self._jumps[target.jumps[-1]][0]:
+            deadline = time.monotonic() + (target.connect_timeout_s or self._connect_s)
+            return ssh.connect(target, known, self._keys, deadline=deadline, through=through)
 
     def drop(self, node: str) -> None:
         """Ends the connection to a node."""

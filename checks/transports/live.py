@@ -153,7 +153,7 @@ class Live:
                 [item for item in todo.items() if item[0] not in tree],
                 threads=self._pool_size,
                 cancelled=stopped,
-                ahead=self._dial,
+                ahead=lambda item: self.connections.dial(item[0]),
                 ahead_threads=DIALS,
             )
         except BaseException:
@@ -267,10 +267,6 @@ class Live:
     def answered(self) -> bool:
         """Whether any node answered anything."""
         return bool(self._outputs)
-
-    def _dial(self, item: tuple[str, list[Wanted]]) -> None:
-        if self.cluster.os_of(item[0]) not in switchcli.DEVICES:
-            self.connections.dial(item[0])
 
     def _ask(
         self, node: str, wanted: list[Wanted], round: int, tell: Callable[[NodeEvent], None], stop: threading.Event

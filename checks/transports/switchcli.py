@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import time
 from datetime import UTC, datetime
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from checks.transports.script import Answer, Request
-from checks.transports.ssh import SshError
-from checks.transports.sshconfig import Target
-
-if TYPE_CHECKING:
-    from checks.transports.keys import Keys
+from checks.transports.script import COMMAND_BYTES, Answer, Request
+from checks.transports.ssh import Connection, SshError
 
 DEVICES = {"eos": "arista_eos", "nxos": "cisco_nxos", "onyx": "mellanox_mlnxos"}
 """netmiko's name of each switch operating system."""
 
 _REFUSED = re.compile(
-    r"^\s*%\s*(?:Invalid|Unrecognized|Incomplete|Ambiguous|Unknown|Authorization|Permission)", re.I | re.M
+    r"^\s*(?:%\s*(?:Invalid|Unrecognized|Incomplete|Ambiguous|Unknown|Authorization|Permission|Insufficient)"
+    r"|Syntax error while parsing)",
+    re.I | re.M,
 )
-_NEEDS_ENABLE = re.compile(r"^\s*%.*(?:privileged mode required|permission denied|authorization)", re.I | re.M)
+_NEEDS_ENABLE = re.compile(
+    r"^\s*%.*(?:privileged mode required|permission denied|authorization|insufficient privileges)", re.I | re.M
+)
+_REFUSAL_CHARS = 1000
+"""A refusal stands at the beginning; further on it is a line of some log."""
+ENABLE_S = 3.0
+_LEAST_S = 0.05
+
+
+class _EndedError(Exception):
+    """The session ended."""
+
+
+class _LateError(Exception):
+    """The time is up."""
+
+
+class _FloodError(Exception):
+    """More came than is read."""
 
 
 def installed() -> bool:
@@ -31,101 +46,141 @@ def installed() -> bool:
 
 
 class CliConnection:
-    """A logged-in session on one switch. Only texts of the catalogue are ever sent, and what turns the pager off."""
+    """A session on one switch over a connection that is logged in.
 
-    def __init__(self, target: Target, os: str, keys: Keys, *, connect_s: float, through: Any | None = None) -> None:
-        if not installed():
-            raise SshError("unsupported", f"{os} needs netmiko: pip install 'rackside[switches]'")
-        from netmiko import ConnectHandler
-        from netmiko.exceptions import NetmikoAuthenticationException, NetmikoTimeoutException, ReadTimeout
+    Only texts of the catalogue are ever sent, what turns the pager off, and `enable` where a switch asks for it.
+    """
+
+    def __init__(self, connection: Connection, os: str, *, deadline: float) -> None:
         from paramiko import SSHException
 
-        known = next((str(path) for path in target.known_hosts if path.is_file()), "")
-        if not known:
-            raise SshError("denied", "no known_hosts file, and an unknown host key is never accepted")
-        key = next(iter(keys.of(target)), None)
+        self._connection = connection
+        self._asked_for_more = False
         try:
-            self._device: Any = ConnectHandler(
-                device_type=DEVICES[os],
-                host=target.hostname,
-                port=target.port,
-                username=target.user,
-                use_keys=False,  # or it would look for a file; the key is given
-                pkey=key,
-                allow_agent=False,
-                ssh_strict=True,
-                system_host_keys=False,
-                alt_host_keys=True,
-                alt_key_file=known,
-                conn_timeout=connect_s,
-                banner_timeout=connect_s,
-                auth_timeout=connect_s,
-                sock=through,
-            )
-        except NetmikoAuthenticationException as error:
-            raise SshError("denied", f"log-in as {target.user} refused: {_first(error)}") from None
-        except ReadTimeout:
+            self._device, self._channel = _device(connection, os, deadline)
+        except _LateError:
             raise SshError("timed-out", "the switch showed no prompt in time") from None
-        except NetmikoTimeoutException as error:
-            text = str(error)
-            if "known_hosts" in text or "host key" in text.lower():
-                raise SshError("denied", f"host key unknown or changed: {_first(error)}") from None
-            raise SshError("timed-out", _first(error)) from None
-        except (SSHException, OSError, ValueError) as error:
-            raise SshError("unreachable", _first(error)) from None
+        except (_EndedError, _FloodError, SSHException, OSError, EOFError, ValueError) as error:
+            raise SshError("unreachable", f"no session on the switch: {_first(error)}") from None
 
     @property
     def open(self) -> bool:
         """Whether it can still be used."""
-        return bool(self._device.is_alive())
+        return self._connection.open and not self._channel.remote_conn.closed
 
     def run(self, requests: list[Request], *, deadline: float) -> list[Answer]:
         """Runs commands one after another; those for which no time is left are not answered."""
-        from netmiko.exceptions import ReadTimeout
-
         answers: list[Answer] = []
         for index, request in enumerate(requests):
-            if time.monotonic() >= deadline:
+            now = time.monotonic()
+            if now >= deadline:
                 break
-            text = request.command.render(request.params)
+            until = min(deadline, now + request.command.timeout_s)
             try:
-                said = self._send(text, request.command.timeout_s)
-                if _NEEDS_ENABLE.search(said) and self._enabled():
-                    said = self._send(text, request.command.timeout_s)
-            except ReadTimeout:
-                answers.append(self._answer(index, b"", b"no prompt came back in time", 124))
+                said = self._ask(request.command.render(request.params), until)
+            except _LateError:
+                answers.append(_answer(index, b"", b"no prompt came back in time", 124))
                 break
-            except OSError as error:
-                answers.append(self._answer(index, b"", _first(error).encode(), 255))
+            except _FloodError:
+                body = bytes(self._channel.came[:COMMAND_BYTES])
+                answers.append(_answer(index, body, b"", 255, capped=True))
                 break
-            if _REFUSED.search(said):
-                answers.append(self._answer(index, b"", said.strip().encode(), 1))
+            except (_EndedError, OSError, EOFError) as error:
+                answers.append(_answer(index, b"", _first(error).encode(), 255))
+                break
+            if _REFUSED.search(said[:_REFUSAL_CHARS]):
+                answers.append(_answer(index, b"", said.strip().encode(), 1))
             else:
-                answers.append(self._answer(index, said.encode(), b"", 0))
+                answers.append(_answer(index, said.encode(), b"", 0))
         return answers
 
     def close(self) -> None:
         """Ends the session without a word; nothing was configured that would have to be saved."""
-        with contextlib.suppress(Exception):
-            self._device.remote_conn_pre.close()
+        self._connection.close()
 
-    def _send(self, text: str, timeout_s: float) -> str:
-        return str(self._device.send_command(text, read_timeout=timeout_s, cmd_verify=False, strip_prompt=True))
+    def _ask(self, text: str, until: float) -> str:
+        said = self._send(text, until)
+        if _NEEDS_ENABLE.search(said[:_REFUSAL_CHARS]) and self._enabled():
+            said = self._send(text, until)
+        return said
+
+    def _send(self, text: str, until: float) -> str:
+        self._channel.expect(until)
+        left = max(_LEAST_S, until - time.monotonic())
+        return str(_timed(lambda: self._device.send_command(text, read_timeout=left)))
 
     def _enabled(self) -> bool:
-        """Asks for privileged mode, without a password: a switch that wants one is not asked for more."""
-        if self._device.check_enable_mode():
+        """Asks for privileged mode, once and without a password: a switch that wants one is not asked for more."""
+        if self._asked_for_more:
             return False
+        self._asked_for_more = True
+        self._device.read_timeout_override = ENABLE_S
         try:
-            self._device.enable()
-        except (ValueError, OSError):
+            if _timed(self._device.check_enable_mode):
+                return False
+            _timed(self._device.enable)
+        except (ValueError, _LateError):
             return False
+        finally:
+            self._device.read_timeout_override = None
         return True
 
-    @staticmethod
-    def _answer(index: int, stdout: bytes, stderr: bytes, status: int) -> Answer:
-        # a switch tells no clock beside its answers; this machine's is the same for all
-        return Answer(index, stdout, stderr, status, datetime.now(UTC).timestamp())
+
+def _timed(call: Any) -> Any:
+    from netmiko.exceptions import NetmikoTimeoutException, ReadTimeout
+
+    try:
+        return call()
+    except (NetmikoTimeoutException, ReadTimeout):
+        raise _LateError from None
+
+
+def _device(connection: Connection, os: str, deadline: float) -> tuple[Any, Any]:
+    """netmiko's driver over our own connection, so that host keys, keys and jumps are the same as for every node."""
+    from netmiko import ssh_dispatcher
+    from netmiko.channel import SSHChannel
+
+    class Bounded(SSHChannel):
+        """Ends at a deadline, with the session, and at a bound on what one command prints."""
+
+        def expect(self, until: float) -> None:
+            self.until, self.came = until, bytearray()
+
+        def read_buffer(self) -> str:
+            conn: Any = self.remote_conn
+            if conn.recv_ready():
+                data = conn.recv(1 << 16)
+                self.came += data
+                if len(self.came) > COMMAND_BYTES:
+                    raise _FloodError("it printed too much")
+                return str(data.decode(self.encoding, "ignore"))
+            if conn.closed or conn.eof_received:
+                raise _EndedError("the switch ended the session")
+            if time.monotonic() > self.until:
+                raise _LateError
+            return ""
+
+    class Device(ssh_dispatcher(DEVICES[os])):  # type: ignore[misc]  # chosen at run time
+        def establish_connection(self, width: int = 511, height: int = 1000) -> None:
+            left = max(0.1, deadline - time.monotonic())
+            self.remote_conn = connection.transport.open_session(timeout=left)
+            self.remote_conn.settimeout(left)
+            self.remote_conn.get_pty("vt100", width, height)
+            self.remote_conn.invoke_shell()
+            self.channel = Bounded(conn=self.remote_conn, encoding=self.encoding)
+            self.channel.expect(deadline)
+
+        def disconnect(self) -> None:
+            self.remote_conn.close()
+
+    device = Device(host=connection.target.hostname, device_type=DEVICES[os], auto_connect=False)
+    _timed(device._open)
+    return device, device.channel
+
+
+def _answer(index: int, stdout: bytes, stderr: bytes, status: int, *, capped: bool = False) -> Answer:
+    # a switch tells no clock beside its answers; this machine's is the same for all
+    return Answer(index, stdout, stderr, status, datetime.now(UTC).timestamp(), capped=capped)
 
 
 def _first(error: BaseException) -> str:
