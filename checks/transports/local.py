@@ -46,6 +46,9 @@ class LocalConnection:
         )
         self._running.add(process)
         try:
+            if self._closed:
+                # closed from another thread while it was being started
+                return b"", b"", False
             assert process.stdin is not None
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.write(body)

@@ -160,6 +160,14 @@ def test_a_dead_gateway_costs_its_own_nodes_and_no_others(fleet: Fleet, routes: 
     assert f"no gateway to it answers: {gateway}" in live.failures["n1"].reason
 
 
+def test_another_gateway_to_the_same_nodes_takes_over(fleet: Fleet, routes: Routes) -> None:
+    routes("closed,gw", NODES)
+    live = living(fleet, NODES)
+    ask(live, "smi-list")
+    assert not live.failures
+    assert all(isinstance(live.get(f"n{k}", "smi-list", (), 1, 1), Output) for k in range(1, 5))
+
+
 def test_a_gateway_that_dies_at_work_fails_its_nodes_and_leaves_nothing_behind(fleet: Fleet, routes: Routes) -> None:
     routes("gw", "hang")
 
