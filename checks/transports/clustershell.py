@@ -13,7 +13,7 @@ import shlex
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -133,13 +133,37 @@ def run(
     Raises:
         InputError: topology.conf cannot be followed.
     """
+    gateways = _Gateways()
+    told: set[str] = set()
+    with _private(configuration(access, ssh_config, connect_s)) as file:
+        settings = {"ssh_options": shlex.join(["-F", str(file)])}
+        if gateways.there:
+            user = {"ssh_user": access.user} if access.user else {}
+            settings = {"ssh_options": _options(access, ssh_config, connect_s), **user}
+        while _pass(jobs, gateways, settings, told, on_answer, cancelled):
+            left = gateways.again - told
+            jobs = [replace(job, nodes=tuple(n for n in job.nodes if n in left)) for job in jobs]
+            jobs = [job for job in jobs if job.nodes]
+            if not jobs:
+                return True
+    return False
+
+
+def _pass(
+    jobs: Sequence[Job],
+    gateways: _Gateways,
+    settings: dict[str, str],
+    told: set[str],
+    on_answer: OnAnswer,
+    cancelled: Callable[[], bool],
+) -> bool:
+    """One run over the tree as it is known; False when it was cancelled."""
     from ClusterShell.Event import EventHandler
     from ClusterShell.Task import Task, task_self, task_terminate
 
     class Hearing(EventHandler):  # type: ignore[misc]  # untyped library
         def __init__(self) -> None:
             self.lines: dict[str, _Lines] = {}
-            self.told: set[str] = set()
             self.aborted = False
 
         def ev_read(self, worker: Any, node: str, sname: str, msg: bytes) -> None:
@@ -160,9 +184,9 @@ def run(
                 task_self().abort()
 
         def tell(self, node: str, status: int | None, why: str = "") -> None:
-            if node in self.told or self.aborted:
+            if node in told or self.aborted:
                 return
-            self.told.add(node)
+            told.add(node)
             lines = self.lines.pop(node, _Lines())
             on_answer(node, Answered(_decoded(lines.out), _decoded(lines.err) or why.encode(), status))
 
@@ -170,37 +194,32 @@ def run(
     logging.getLogger("ClusterShell").addHandler(logging.NullHandler())
     task: Task = task_self()
     try:
-        lost = _follow_topology(task)
+        gateways.lead(task)
+        for name, value in settings.items():
+            task.set_info(name, value)
         task.set_info("fanout", FANOUT)
         task.set_default("stderr", True)
         # output is taken as it comes and not kept twice
         task.set_default("stdout_msgtree", False)
         task.set_default("stderr_msgtree", False)
         hearing = Hearing()
-        with _private(configuration(access, ssh_config, connect_s)) as file:
-            if lost is None:
-                task.set_info("ssh_options", shlex.join(["-F", str(file)]))
-            else:
-                task.set_info("ssh_options", _options(access, ssh_config, connect_s))
-                if access.user:
-                    task.set_info("ssh_user", access.user)
-            for job in jobs:
-                worker = task.shell(
-                    START,
-                    nodes=",".join(job.nodes),
-                    handler=hearing,
-                    timeout=job.limit_s,
-                    stderr=True,
-                    stdin=True,
-                    tree=None if lost is not None else False,
-                )
-                # the end of standard input would end the script: its watcher waits for it
-                worker.write(job.body)
-            task.timer(0.2, handler=hearing, interval=0.2, autoclose=True)
-            task.resume()
-        for node in (node for job in jobs for node in job.nodes):
-            gateways = (lost or {}).get(node)
-            hearing.tell(node, 255, f"no gateway to it answers: {gateways}" if gateways else "its gateway went away")
+        for job in jobs:
+            worker = task.shell(
+                START,
+                nodes=",".join(job.nodes),
+                handler=hearing,
+                timeout=job.limit_s,
+                stderr=True,
+                stdin=True,
+                tree=None if gateways.there else False,
+            )
+            # the end of standard input would end the script: its watcher waits for it
+            worker.write(job.body)
+        task.timer(0.2, handler=hearing, interval=0.2, autoclose=True)
+        task.resume()
+        for node in {node for job in jobs for node in job.nodes} - gateways.again:
+            tried = gateways.tried.get(node)
+            hearing.tell(node, 255, f"no gateway to it answers: {tried}" if tried else "its gateway went away")
         return not hearing.aborted
     finally:
         task_terminate()
@@ -214,41 +233,69 @@ def _private(text: str) -> Iterator[Path]:
         yield file
 
 
-def _follow_topology(task: Any) -> dict[str, str] | None:
-    """ClusterShell's own tree of gateways, from where its tools look for it; None where there is none.
+class _Gateways:
+    """ClusterShell's own tree of gateways, from where its tools look for it; `there` where a site has one.
 
-    Returns what will hold the nodes that no gateway reaches, with the gateways tried.
+    `dead` are gateways that did not answer, `again` the nodes behind them, which are to be asked over others.
     """
-    from ClusterShell.Defaults import config_paths
-    from ClusterShell.NodeSet import NodeSet
-    from ClusterShell.Propagation import PropagationTreeRouter, RouteResolvingError
-    from ClusterShell.Topology import TopologyError
 
-    path = next((p for p in reversed(config_paths("topology.conf")) if Path(p).is_file()), None)
-    task.set_default("auto_tree", path is not None)
-    if path is None:
-        return None
-    try:
-        task.load_topology(path)
-    except TopologyError as error:
-        fix = "its first route starts at this machine, by the name `hostname -s` gives"
-        raise InputError(f"gateways cannot be followed: {error}", file=Path(path), fix=fix) from None
-    lost: dict[str, str] = {}
+    def __init__(self) -> None:
+        from ClusterShell.Defaults import config_paths
 
-    class Router(PropagationTreeRouter):  # type: ignore[misc]  # untyped library
-        """Leaves out nodes whose gateways are all gone, where the library would end the whole run."""
+        paths = [Path(p) for p in reversed(config_paths("topology.conf"))]
+        self.path = next((p for p in paths if p.is_file()), None)
+        self.dead: set[str] = set()
+        self.again: set[str] = set()
+        self.tried: dict[str, str] = {}
 
-        def dispatch(self, dst: Any) -> Iterator[tuple[Any, Any]]:
-            for node in list(dst):
-                try:
-                    if any(node in network for network, _ in self.table):
-                        self.next_hop(node)
-                except RouteResolvingError:
-                    lost[node] = ",".join(str(hops) for network, hops in self.table if node in network)
-            yield from super().dispatch(dst - NodeSet.fromlist(list(lost)))
+    @property
+    def there(self) -> bool:
+        return self.path is not None
 
-    task.router = Router(str(task.topology.root.nodeset), task.topology)
-    return lost
+    def lead(self, task: Any) -> None:
+        """Makes a task follow the tree, around the gateways that are dead.
+
+        Raises:
+            InputError: it cannot be followed.
+        """
+        from ClusterShell.NodeSet import NodeSet
+        from ClusterShell.Propagation import PropagationTreeRouter
+        from ClusterShell.Topology import TopologyError
+
+        task.set_default("auto_tree", self.there)
+        if self.path is None:
+            return
+        try:
+            task.load_topology(str(self.path))
+        except TopologyError as error:
+            fix = "its first route starts at this machine, by the name `hostname -s` gives"
+            raise InputError(f"gateways cannot be followed: {error}", file=self.path, fix=fix) from None
+        gateways, seen = self, set[str]()
+        gateways.again = set()
+
+        class Router(PropagationTreeRouter):  # type: ignore[misc]  # untyped library
+            """Leaves out nodes no gateway reaches, where the library would end the whole run, and nodes that it would
+            send to another gateway in the middle of it, where standard input is not sent again."""
+
+            def dispatch(self, dst: Any) -> Iterator[tuple[Any, Any]]:
+                left: set[str] = set()
+                for node in (str(n) for n in dst):
+                    # not asked of `next_hop`, which counts every question as load on a gateway
+                    hops = next((h for network, h in self.table if node in network), None)
+                    if hops is not None and gateways.dead.issuperset(str(h) for h in hops):
+                        gateways.tried[node] = str(hops)
+                    else:
+                        (gateways.again if node in seen else left).add(node)
+                seen.update(left)
+                yield from super().dispatch(NodeSet.fromlist(sorted(left)))
+
+            def mark_unreachable(self, dst: Any) -> None:
+                gateways.dead.add(str(dst))
+                super().mark_unreachable(dst)
+
+        task.router = Router(str(task.topology.root.nodeset), task.topology)
+        for gateway in sorted(self.dead):
+            task.router.mark_unreachable(gateway)
 
 
 def _decoded(lines: Sequence[bytes]) -> bytes:

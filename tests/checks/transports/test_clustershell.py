@@ -42,12 +42,13 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     stub.write_text(
         '#!/bin/sh\ncase "$RACK_NODE" in\n  hang) sleep 63.77 ;;\n'
         '  flood) case "$1" in -L) head -c 9000 /dev/zero ;; *) echo ok ;; esac ;;\n'
-        '  *) printf "row\\r\\n\\000\\377 no newline" ;;\nesac\n'
+        # long enough for the gateways to be seen at work
+        '  *) sleep 0.5; printf "row\\r\\n\\000\\377 no newline" ;;\nesac\n'
     )
     stub.chmod(stub.stat().st_mode | stat.S_IXUSR)
     path = f"{tools}:{Path(sys.executable).parent}:/usr/bin:/bin"
     try:
-        for node in ("n1", "n2", "n3", "n4", "gw", "hang", "flood"):
+        for node in ("n1", "n2", "n3", "n4", "gw", "gw2", "hang", "flood"):
             made.start(node, environment=f"PATH={path}")
         made.start("mute", options="ForceCommand sleep 15")
         made.start("closed", options="ForceCommand exit 3")
@@ -166,6 +167,20 @@ def test_another_gateway_to_the_same_nodes_takes_over(fleet: Fleet, routes: Rout
     ask(live, "smi-list")
     assert not live.failures
     assert all(isinstance(live.get(f"n{k}", "smi-list", (), 1, 1), Output) for k in range(1, 5))
+
+
+def test_gateways_share_their_nodes(fleet: Fleet, routes: Routes) -> None:
+    routes("gw,gw2", NODES)
+    most: list[int] = [0]
+
+    def watch() -> bool:
+        most[0] = max(most[0], len(gateways()))
+        return False
+
+    live = living(fleet, NODES)
+    live.collect([Wanted(n, "smi-list") for n in live.cluster.nodes()], round=1, cancelled=watch)
+    assert live.count == 4
+    assert most[0] >= 2
 
 
 def test_a_gateway_that_dies_at_work_fails_its_nodes_and_leaves_nothing_behind(fleet: Fleet, routes: Routes) -> None:
