@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,8 @@ from worksheets.model import FILL, Advice, Input, Row, Sheet
 from worksheets.references import References
 
 FOLDER = Path(__file__).parent / "library"
+_KIND = re.compile(rb"^(sheet|table):", re.MULTILINE)
+_HEAD_BYTES = 65_536
 Part = Literal["value", "low", "high"]
 
 
@@ -43,12 +46,38 @@ class Ready:
     tree: Node
 
 
+def of_user(file: Path | None = None) -> Library:
+    """The shipped sheets and tables with those of the user's config folder on top, and of one file and its neighbours.
+
+    Sheets lie in `worksheets` there, rows of tables in `worksheets/reference`.
+    """
+    from platformdirs import user_config_path
+
+    folder = user_config_path("rackside") / "worksheets"
+    # a plan or a runbook beside the sheet must not be taken for a sheet
+    beside = () if file is None else (p for p in (*sorted(file.parent.glob("*.yaml")), file) if kind(p) == "sheet")
+    return Library((folder,), References((folder / "reference",)), {p.stem: p for p in beside})
+
+
+def kind(path: Path) -> Literal["sheet", "table"] | None:
+    """Whether a YAML file calls itself a sheet or a table, by its first keys."""
+    try:
+        with path.open("rb") as file:
+            found = _KIND.search(file.read(_HEAD_BYTES))
+    except OSError:
+        return None
+    if found is None:
+        return None
+    return "sheet" if found[1] == b"sheet" else "table"
+
+
 @dataclass(slots=True)
 class Library:
-    """The sheets and tables of a session; each is read when first asked for."""
+    """The sheets and tables of a session; each is read when first asked for. `files` are single sheets by slug."""
 
     folders: tuple[Path, ...] = ()
     references: References = field(default_factory=References)
+    files: Mapping[str, Path] = field(default_factory=dict)
     _sheets: dict[str, Sheet] = field(default_factory=dict)
     _ready: dict[tuple[str, str], Ready] = field(default_factory=dict)
 
@@ -58,6 +87,8 @@ class Library:
         Raises:
             InputError: no such sheet, with the nearest name.
         """
+        if slug in self.files:
+            return self.files[slug]
         if Path(slug).name == slug:
             for folder in (*reversed(self.folders), FOLDER):
                 if (path := folder / f"{slug}.yaml").is_file():
@@ -66,7 +97,7 @@ class Library:
 
     def slugs(self) -> list[str]:
         """All sheets by slug, the plan card among them."""
-        return sorted({p.stem for folder in (*self.folders, FOLDER) for p in folder.glob("*.yaml")})
+        return sorted({p.stem for folder in (*self.folders, FOLDER) for p in folder.glob("*.yaml")} | self.files.keys())
 
     def sheet(self, slug: str) -> Sheet:
         """A sheet by slug."""
