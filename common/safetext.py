@@ -38,5 +38,12 @@ def safe_line(text: str, *, limit: int = 400) -> str:
     return _cut(safe(text, limit=limit * 4).replace("\n", " ").replace("\t", "    "), limit)
 
 
+def markdown(text: str) -> str:
+    """The text with a backslash before what Markdown or HTML would act on."""
+    # node sets, ids and paths are full of brackets, dots and hyphens; those stay readable
+    clean = re.sub(r"([\\`*\[\]<>|~]|(?<!\w)_|_(?!\w))", r"\\\1", text.replace("&", "&amp;"))
+    return re.sub(r"^(\s*)([#+=-]|\d+[.)])", r"\1\\\2", clean)
+
+
 def _cut(line: str, limit: int) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Mapping
 from xml.sax.saxutils import escape, quoteattr
 
 from checks.findings import Finding, Status
 from common.safetext import safe, safe_line
+from rackside import output
 
 MARKS: Mapping[Status, str] = {
     Status.SKIPPED: "-",
@@ -110,11 +109,9 @@ def as_nagios(label: str, worst: Status, findings: list[Finding], colour: bool) 
 
 def as_csv(label: str, worst: Status, findings: list[Finding], colour: bool) -> str:
     """One row a finding."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(("status", "check", "layer", "nodes", "entities", "summary", "faults", "threshold", "reason"))
-    for f in findings:
-        row = (
+    head = ("status", "check", "layer", "nodes", "entities", "summary", "faults", "threshold", "reason")
+    rows = (
+        (
             f.status.word,
             f.check,
             f.layer,
@@ -125,9 +122,9 @@ def as_csv(label: str, worst: Status, findings: list[Finding], colour: bool) -> 
             f.threshold.id if f.threshold else "",
             f.reason,
         )
-        # a cell that begins like a formula must not become one in a spreadsheet
-        writer.writerow([f"'{c}" if c[:1] in "=+-@" and c[:1] else safe_line(c, limit=2000) for c in row])
-    return stream.getvalue()
+        for f in findings
+    )
+    return output.csv(rows, head)
 
 
 FORMATS: Mapping[str, Callable[[str, Status, list[Finding], bool], str]] = {

@@ -60,3 +60,22 @@ def table(rows: Iterable[Sequence[str]], head: Sequence[str] = (), *, width: int
     if head:
         lines.insert(1, "  ".join("-" * min(size, 60) for size in sizes)[: width or None])
     return "\n".join(lines)
+
+
+def csv(rows: Iterable[Sequence[str | float]], head: Sequence[str]) -> str:
+    """Rows as CSV; numbers stay numbers, and no text becomes a formula in a spreadsheet."""
+    import io
+    from csv import writer
+
+    from common.safetext import safe_line
+
+    stream = io.StringIO()
+    write = writer(stream, lineterminator="\n")
+    write.writerow(head)
+    for row in rows:
+        write.writerow([_csv_text(safe_line(c, limit=2000)) if isinstance(c, str) else c for c in row])
+    return stream.getvalue()
+
+
+def _csv_text(text: str) -> str:
+    return f"'{text}" if text.lstrip()[:1] in ("=", "+", "-", "@") else text

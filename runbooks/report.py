@@ -11,6 +11,7 @@ from typing import TypeAlias
 from rich.cells import cell_len, split_text
 
 from checks.findings import Evidence, Finding, Status
+from common.safetext import markdown as _md
 from common.safetext import safe, safe_line
 from common.words import say
 from runbooks.documents import Conclusion, PathStep, WalkDocument
@@ -252,12 +253,6 @@ def as_markdown(document: WalkDocument) -> str:
                 body = "\n".join(f"  {line}" for line in lines)
                 parts.append(f"\n  {_md(caption)}\n\n  {fence}text\n{body}\n  {fence}\n")
     return re.sub(r"\n{3,}(?=#)", "\n\n", "\n".join(parts)).strip() + "\n"
-
-
-def _md(text: str) -> str:
-    # node sets, ids and paths are full of brackets, dots and hyphens; only what Markdown or HTML would act on
-    clean = re.sub(r"([\\`*\[\]<>|~]|(?<!\w)_|_(?!\w))", r"\\\1", text.replace("&", "&amp;"))
-    return re.sub(r"^(\s*)([#+=-]|\d+[.)])", r"\1\\\2", clean)
 
 
 def _md_code(text: str) -> str:
