@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 from worksheets.engine import Cell, Result
 from worksheets.values import Origin, plain
 
 SCHEMA = "rackside.worksheet/1"
+SCHEMAS = Path(__file__).parent / "schema"
 _ORIGINS: dict[Origin, str] = {"plan": "user", "measured": "recording", "table": "reference"}
 
 
@@ -28,6 +31,12 @@ def document(result: Result) -> dict[str, Any]:
         ],
         "notes": list(result.notes),
     }
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of `rackside.worksheet/1` as it ships."""
+    found: dict[str, Any] = json.loads((SCHEMAS / "worksheet.schema.json").read_text(encoding="utf-8"))
+    return found
 
 
 def _number(cell: Cell) -> dict[str, Any]:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 
-from worksheets.documents import document
+import pytest
+from jsonschema import Draft202012Validator
+
+from worksheets.documents import document, schema
 from worksheets.engine import compute
+from worksheets.library import Library
 
 
 def test_a_document_holds_plain_numbers_in_the_stated_unit_and_no_intermediate_rows() -> None:
@@ -25,3 +29,29 @@ def test_a_row_without_a_value_says_why_in_the_document() -> None:
     assert told["state"] == "not-enough-input"
     assert told["outputs"]["days"]["value"] is None
     assert "training-time.peak_flops" in told["outputs"]["days"]["error"]
+
+
+def test_the_shipped_schema_is_a_schema() -> None:
+    Draft202012Validator.check_schema(schema())
+
+
+@pytest.mark.parametrize("accelerator", ["H100-SXM", "custom"])
+@pytest.mark.parametrize("slug", Library().slugs())
+def test_every_sheet_gives_a_document_of_the_schema_with_and_without_values(slug: str, accelerator: str) -> None:
+    told = document(compute(slug, overrides={"plan.accelerator": accelerator}))
+    Draft202012Validator(schema()).validate(json.loads(json.dumps(told)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"schema": "rackside.worksheet/2"},
+        {"state": "perfect"},
+        {"outputs": {"days": {"value": None, "unit": "days", "formula": "1[day]"}}},
+        {"inputs": {"mfu": {"value": 0.4, "unit": "fraction"}}},
+        {"more": 1},
+    ],
+)
+def test_the_schema_refuses_what_the_contract_does_not_say(change: dict[str, object]) -> None:
+    told = document(compute("training-time")) | change
+    assert not Draft202012Validator(schema()).is_valid(json.loads(json.dumps(told)))
