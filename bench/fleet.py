@@ -7,27 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from bench.asked import ASKED
 from checks import catalogue
 from checks.clusters import open_cluster
 from checks.outputs import NotAvailable
 from tests.checks.transports.sshd import Fleet, make_fleet
 
 SAMPLE, NODE = "h100-cpu-balanced", "gpu001"
-ASKED: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("boot", ()),
-    ("mem-info", ()),
-    ("smi-list", ()),
-    ("smi-core", ()),
-    ("smi-perf", ()),
-    ("smi-ecc", ()),
-    ("smi-nvlink", ()),
-    ("smi-nvlink-err", ()),
-    ("rdma-link", ()),
-    ("lldp", ()),
-    ("eth-stats", ("eth2",)),
-    ("eth-stats", ("eth3",)),
-)
-"""Twelve commands of a step, as checks ask them."""
 
 
 def texts() -> list[str]:

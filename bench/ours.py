@@ -6,13 +6,13 @@ Equal outputs are parsed once, as in the product; in this fleet many are equal.
 from __future__ import annotations
 
 import json
+import os
 import resource
 import sys
-import tempfile
 import time
 from pathlib import Path
 
-from bench.fleet import ASKED
+from bench.asked import ASKED
 from checks import judge, rules
 from checks.clusters import Asking, open_live
 from checks.outputs import Facts, NodeEvent
@@ -28,37 +28,35 @@ def main() -> None:
     """`python -m bench.ours FOLDER [STEPS]`."""
     folder, steps = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1
     begun = time.perf_counter()
-    with tempfile.TemporaryDirectory() as kept:
-        opened = open_live(
-            str(folder / "cluster"), Asking(ssh_config=folder / "config", record=Path(kept) / "recording")
-        )
-        live = opened.live
-        assert live is not None
-        nodes = opened.cluster.nodes()
-        took, first_s, cpu = [], 0.0, []
+    kept = folder / f"kept-{os.getpid()}"  # whoever started this removes it, outside of what is timed
+    opened = open_live(str(folder / "cluster"), Asking(ssh_config=folder / "config", record=kept))
+    live = opened.live
+    assert live is not None
+    nodes = opened.cluster.nodes()
+    took, first_s, cpu = [], 0.0, []
 
-        def note(event: NodeEvent) -> None:
-            nonlocal first_s
-            if event.state == "answered":
-                first_s = first_s or time.perf_counter() - begun
+    def note(event: NodeEvent) -> None:
+        nonlocal first_s
+        if event.state == "answered":
+            first_s = first_s or time.perf_counter() - begun
 
-        for step in range(1, steps + 1):
-            start = time.perf_counter()
-            cpu.append(time.process_time())
-            live.collect([Wanted(n, c, p) for n in nodes for c, p in ASKED], round=step, on_node=note)
-            cpu.append(time.process_time())
-            view = View(opened.cluster, live)
-            for node in nodes:
-                for command, params in UNREAD:
-                    view.newest(command, node, Facts, params)
-            for check in CHECKS:
-                rule = rules.get(check)
-                assert rule is not None
-                judge.judge(rule, view)
-            cpu.append(time.process_time())
-            took.append(time.perf_counter() - start)
-        failed = len(live.failures)
-        opened.close()
+    for step in range(1, steps + 1):
+        start = time.perf_counter()
+        cpu.append(time.process_time())
+        live.collect([Wanted(n, c, p) for n in nodes for c, p in ASKED], round=step, on_node=note)
+        cpu.append(time.process_time())
+        view = View(opened.cluster, live)
+        for node in nodes:
+            for command, params in UNREAD:
+                view.newest(command, node, Facts, params)
+        for check in CHECKS:
+            rule = rules.get(check)
+            assert rule is not None
+            judge.judge(rule, view)
+        cpu.append(time.process_time())
+        took.append(time.perf_counter() - start)
+    failed = len(live.failures)
+    opened.close()
     usage = resource.getrusage(resource.RUSAGE_SELF)
     print(
         json.dumps(

@@ -34,6 +34,11 @@ PEM_REACH = 16_384
 _VALUE = r"(?P<q>\\?[\"'])?(?P<s>(?(q)(?:(?!(?P=q))[^\n\0])++|(?![{\[])[^\s,;\"'\0<>&|)}\]]++))"
 _IS = r"(?:\\?[\"'])?[ \t]{0,16}(?:=>|:=|[=:])[ \t]{0,16}"
 _GAP = r"(?:[ \t]{1,16}|\0)"
+_PASS_MORE = r"(?:[_-]?(?:hash|enc|encrypted|\d{1,2}))?" + _IS + _VALUE
+_WHOSE = (
+    *("storage", "comp", "db", "user", "admin", "root", "bmc", "ipmi"),
+    *("ldap", "bind", "smtp", "redis", "loc", "sudo", "become"),
+)
 _WORD = r"(?P<s>[^\s\0\"';|]++)"
 # numbers of tokens are results of a training run, BGP communities are routes, a key may be named by its file
 _COUNT = r"(?!\d[\d.,]{0,11}[KMBT%]?(?![\w+/=-]))"
@@ -51,6 +56,10 @@ _TOKENS = (
     r"sk-[A-Za-z0-9_-]{20,255}|[sr]k_live_[A-Za-z0-9]{16,255}|npm_[A-Za-z0-9]{30,255}|pypi-AgE[A-Za-z0-9_-]{30,1024}",
     r"dckr_[po]at_[A-Za-z0-9_-]{20,255}|hv[sbr]\.[A-Za-z0-9_-]{20,255}|dapi[0-9a-f]{32}|glsa_[A-Za-z0-9_]{30,255}",
     r"eyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{4,8192}(?:\.[A-Za-z0-9_-]{0,4096})?",
+)
+_TOKEN_GUARDS = (
+    "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xox xapp- akia asia aroa aida aiza ya29. gocspx- hf_ api_org_ nvapi- "
+    "wandb_v1_ sk- sk_live_ rk_live_ npm_ pypi-age dckr_ hvs. hvb. hvr. dapi glsa_ eyj"
 )
 
 
@@ -74,7 +83,7 @@ KINDS: tuple[Kind, ...] = (
         "sig key= code=",
         r"[?&](?:sig|key|code|(?:x-(?:amz|goog)-)?(?:signature|credential))=(?P<s>[^&\s\"'#<>\0]++)",
     ),
-    _kind("token", "", r"(?<![A-Za-z0-9_-])(?P<s>" + "|".join(_TOKENS) + ")", 0),
+    _kind("token", _TOKEN_GUARDS, r"(?<![A-Za-z0-9_-])(?P<s>" + "|".join(_TOKENS) + ")", 0),
     _kind("weights-and-biases key", "wandb", r"wandb[^\n\0]{0,40}?[^0-9a-f\n\0](?P<s>[0-9a-f]{40})(?![0-9a-f])"),
     _kind("password hash", "$", r"(?P<s>\$(?:[1567y]|2[abxy]|gy|sha1|argon2[id]{1,2})\$[A-Za-z0-9./$=,+-]{8,256}+)", 0),
     _kind(
@@ -85,11 +94,16 @@ KINDS: tuple[Kind, ...] = (
     ),
     _kind(
         "password",
-        "pass pwd bindpw rootpw",
-        r"(?:passw(?:or)?d|passphrase|pass[_-]?key|bindpw|rootpw|"
-        r"(?:storage|comp|db|user|admin|root|bmc|ipmi|ldap|bind|smtp|redis|loc|sudo|become)[_-]?pass|"
-        r"(?<![a-z])pwd(?=\W{0,3}[=:]\s{0,8}[\"']?[^\"'/\s]))(?:[_-]?(?:hash|enc|encrypted|\d{1,2}))?" + _IS + _VALUE,
+        "passwd password passphrase passkey pass_key pass-key bindpw rootpw",
+        r"(?:passw(?:or)?d|passphrase|pass[_-]?key|bindpw|rootpw)" + _PASS_MORE,
     ),
+    # guarded by whole words: counters of passed packets are in every `ethtool -S`
+    _kind(
+        "password",
+        " ".join(f"{whose}{sign}pass" for whose in _WHOSE for sign in ("", "_", "-")),
+        f"(?:{'|'.join(_WHOSE)})[_-]?pass" + _PASS_MORE,
+    ),
+    _kind("password", "pwd", r"(?<![a-z])pwd(?=\W{0,3}[=:]\s{0,8}[\"']?[^\"'/\s])" + _PASS_MORE),
     _kind(
         "secret",
         "secret cred jwt psk",
@@ -151,7 +165,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     _kind(
         "password of a switch",
-        "username neighbor enable",
+        "password secret",
         r"^[ \t]{0,16}(?:no[ \t])?(?:username|neighbor|enable)\b[^\n]{0,200}?[ \t](?:password|secret)[ \t]{1,8}"
         + _CRYPTED
         + _WORD,

@@ -20,14 +20,18 @@ from checks.outputs import NotAvailable
 from tests.checks.transports.sshd import Fleet, make_fleet
 
 # The real script runs in a real shell; only "run this command" and "what time is it" are answered from the recording.
-SHELL = """#!/bin/sh
+SHELL = r"""#!/bin/sh
 clock={folder}/rec/$RACK_NODE/clock
-exec sed -u -e 's# sh -c # {folder}/answer #' -e 's#date +%s.%N#cat '$clock'#' \\
+asked='^\(${{T:+[^}}]*}}\) \(sudo -n \)\{{0,1\}}\(.*\) 4>&- 5<&- </dev/null; S=$?$'
+exec sed -u -e 's#'"$asked"'#\1 {folder}/answer 4>\&- 5<\&- <<"=end="; S=$?\n\3\n=end=#' \
+  -e 's#date +%s.%N#cat '$clock'#' \
   -e '/^U=;/s#/proc/uptime#'$clock'#g' | sh -s
 """
 ANSWER = """#!/bin/sh
 d={folder}/rec/$RACK_NODE
-h=$(printf %s "$1" | sha1sum | cut -c1-40)
+text=$(cat)
+case "$text" in "sh -c "*) eval "set -- $text"; text=$3;; esac
+h=$(printf %s "$text" | sha1sum | cut -c1-40)
 [ -d "$d/$h" ] || {{ echo "not recorded" >&2; exit 127; }}
 n=$(cat "$d/$h/n" 2>/dev/null || echo 0)
 [ -e "$d/$h/$((n + 1)).out" ] && n=$((n + 1)) && echo $n > "$d/$h/n"

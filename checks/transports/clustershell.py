@@ -30,7 +30,7 @@ STREAM_BYTES = 2 * COMMAND_BYTES
 # neither pipe beside its own two streams, or what outlives it would keep them open
 _SH = (
     "S=; command -v setsid >/dev/null 2>&1 && S=setsid; "
-    f"{{ {{ $S /bin/sh -s 2>&3 3>&- 4>&- | head -c {STREAM_BYTES} | base64 >&4; }} 3>&1 |"
+    f"{{ {{ $S nice -n 5 /bin/sh -s 2>&3 3>&- 4>&- | head -c {STREAM_BYTES} | base64 >&4; }} 3>&1 |"
     f" head -c {STREAM_BYTES} | base64 >&2; }} 4>&1"
 )
 START = f"exec /bin/sh -c {shlex.quote(_SH)}"

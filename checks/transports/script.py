@@ -1,7 +1,7 @@
 """One script for many commands: what is sent to a node, and how its answer is taken apart.
 
-The script goes to `sh -s` on standard input, so the login shell (bash, csh, fish) only ever sees `exec sh -s`. Frames
-with a random word mark where each command begins and ends, on standard output and on standard error alike; whatever
+The script goes to `sh -s` on standard input, so the login shell (bash, csh, fish) only ever sees `exec nice … sh -s`.
+Frames with a random word mark where each command begins and ends, on standard output and on standard error alike; what
 a banner or a noisy start-up file prints lies outside the frames and is dropped. Nothing is written on the node.
 """
 
@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 import secrets
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from checks.catalogue import Command
 
-START = "exec /bin/sh -s"
+START = "exec nice -n 5 /bin/sh -s"
 """The command line for the far side; understood by every shell."""
 
 PATH = (
@@ -54,6 +54,25 @@ class Answer:
     capped: bool = False
 
 
+_FRAME = re.compile(rb"H \S* [\d.]*N? [\d.]*|B \d+|E \d+(?: \d* [\d.]*)?|Z")
+_QUOTED = re.compile(r"'[^']*'")
+_SYNTAX = re.compile(r"""[|&;<>()$`\n\\"'!#{}~]""")
+_GLOB = re.compile(r"[*?[]")
+_BUILTINS = frozenset({".", "cd", "command", "eval", "exec", "export", "set", "type", "ulimit", "umask"})
+
+
+def _words(text: str, *, sudo: bool) -> str:
+    """A command in the script: as it is when it is one program and its arguments, else in a shell of its own.
+
+    Patterns of file names belong to the shell that may read the folders, which for root is not the script's.
+    """
+    bare = _QUOTED.sub("", text)
+    first = text.split(maxsplit=1)[0]
+    plain = not (_SYNTAX.search(bare) or first in _BUILTINS or "=" in first or (sudo and _GLOB.search(bare)))
+    shell = text if plain else f"sh -c {shlex.quote(text)}"
+    return f"sudo -n {shell}" if sudo else shell
+
+
 def delimiter() -> str:
     """A word that no output can be expected to hold: 128 random bits, new for every script."""
     return f"=rackside={secrets.token_hex(16)}="
@@ -76,21 +95,17 @@ def build(requests: Sequence[Request], mark: str) -> bytes:
         "unset HISTFILE; exec 4>&1 5<&0",
         # in a session of its own, so that it outlives what it ends and catches a process that was just starting
         "X=; command -v setsid >/dev/null 2>&1 && X=setsid",
-        "$X sh -c 'cat >/dev/null; for i in 1 2 3 4 5; do pkill -KILL -s '$$' || break; sleep 0.1; done'"
+        "$X sh -c 'while read -r L; do :; done; for i in 1 2 3 4 5; do pkill -KILL -s '$$' || break; sleep 0.1; done'"
         " <&5 >/dev/null 2>&1 4>&- &",
         "W=$!",
         "B=-; [ -r /proc/sys/kernel/random/boot_id ] && read B < /proc/sys/kernel/random/boot_id",
-        "command -v renice >/dev/null 2>&1 && renice -n 5 -p $$ >/dev/null 2>&1",
         "T=; command -v timeout >/dev/null 2>&1 && T=timeout",
         # one clock for all: `date` once, then what the kernel's uptime has grown, which costs no process
         CLOCK,
         f'printf \'\\n%s H %s %s %s\\n\' \'{mark}\' "$B" "$(date +%s.%N)" "$U"',
     ]
     for index, request in enumerate(requests):
-        text = request.command.render(request.params)
-        shell = f"sh -c {shlex.quote(text)}"
-        if request.sudo:
-            shell = f"sudo -n {shell}"
+        shell = _words(request.command.render(request.params), sudo=request.sudo)
         limit = f"${{T:+$T -k {KILL_AFTER_S} {request.command.timeout_s}}}"
         asking = [
             f"printf '%s B {index}\\n' '{mark}'; printf '%s B {index}\\n' '{mark}' >&2",
@@ -138,47 +153,80 @@ class Answers:
 
 def parse(stdout: bytes, stderr: bytes, mark: str, *, cap: int = COMMAND_BYTES) -> Answers:
     """The answers in what a node sent; a stream that ends early gives those that were complete and one that was not."""
-    word = re.escape(mark.encode())
-    head = re.search(rb"^" + word + rb" H (\S*) ([\d.]*)N? ([\d.]*)$", stdout, re.M)
-    errors = _frames(stderr, word)
+    errors = _frames(stderr, mark)
+    head: tuple[bytes, bytes, bytes] | None = None
+    before = stdout
     found: list[Answer] = []
-    begin = re.compile(rb"^" + word + rb" B (\d+)\n", re.M)
-    position = 0
-    while match := begin.search(stdout, position):
-        index = int(match[1])
-        end = re.compile(rb"\n" + word + rb" E " + match[1] + rb" (\d*) ([\d.]*)\n").search(stdout, match.end() - 1)
+    finished = False
+    begin: tuple[int, int] | None = None
+    for start, (kind, *fields), after in _marks(stdout, mark):
+        if kind == b"H" and head is None and len(fields) == 3:
+            head, before = (fields[0], fields[1].removesuffix(b"N"), fields[2]), stdout[:start]
+        elif kind == b"B" and begin is None:
+            begin = int(fields[0]), after
+        elif kind == b"E" and begin is not None and int(fields[0]) == begin[0]:
+            index, at = begin
+            # an empty output shares its newline with the frame before it
+            body = stdout[at : max(start - 1, at)]
+            status = int(fields[1]) if fields[1] else 255
+            clock_s, said = _clock(head, fields[2]), errors.get(index, b"")
+            found.append(Answer(index, body[:cap], said, status, clock_s, capped=len(body) > cap))
+            begin = None
+        elif kind == b"Z":
+            finished = True
+    if begin is not None:
+        index, at = begin
+        body = stdout[at:]
         said = errors.get(index, b"")
-        if end is None:
-            body = stdout[match.end() :]
-            found.append(Answer(index, body[:cap], said, 255, None, complete=False, capped=len(body) > cap))
-            break
-        # an empty output shares its newline with the frame before it
-        body = stdout[match.end() : max(end.start(), match.end())]
-        capped = len(body) > cap
-        status = int(end[1]) if end[1] else 255
-        found.append(Answer(index, body[:cap], said, status, _clock(head, end[2]), capped=capped))
-        position = end.end()
-    boot = head[1].decode("ascii", "replace") if head else ""
+        found.append(Answer(index, body[:cap], said, 255, None, complete=False, capped=len(body) > cap))
+    boot = head[0].decode("ascii", "replace") if head else ""
     return Answers(
         answers=tuple(found),
         boot_id=boot if boot and boot != "-" else None,
         started=head is not None,
-        finished=re.search(rb"^" + word + rb" Z$", stdout, re.M) is not None,
-        before=stdout[: head.start()] if head else stdout,
+        finished=finished,
+        before=before,
     )
 
 
-def _clock(head: re.Match[bytes] | None, uptime: bytes) -> float | None:
+def _marks(stream: bytes, mark: str) -> Iterator[tuple[int, list[bytes], int]]:
+    """Whole frame lines: where they begin, their fields, and where the line after them begins.
+
+    Found by the mark itself and not line by line: answers are long and frames are few.
+    """
+    word = b"%s " % mark.encode()
+    at = 0
+    while (start := stream.find(word, at)) >= 0:
+        at = start + len(word)
+        end = stream.find(b"\n", at)
+        if end < 0:
+            return
+        if start == 0 or stream[start - 1] == 10:
+            fields = stream[at:end].split(b" ")
+            if _FRAME.fullmatch(stream, at, end):
+                yield start, fields, end + 1
+
+
+def _clock(head: tuple[bytes, bytes, bytes] | None, uptime: bytes) -> float | None:
     """The node's clock at an uptime: its date at the start plus what the uptime has grown."""
-    if head is None or not head[2].strip(b"."):
+    if head is None or not head[1].strip(b"."):
         return None
-    start = float(head[2])
-    return start + float(uptime) - float(head[3]) if uptime and head[3] else start
+    start = float(head[1])
+    return start + float(uptime) - float(head[2]) if uptime and head[2] else start
 
 
-def _frames(stderr: bytes, word: bytes) -> dict[int, bytes]:
-    frame = re.compile(rb"^" + word + rb" B (\d+)\n(.*?)(?:\n" + word + rb" E \1\n|\Z)", re.M | re.S)
-    return {int(m[1]): m[2] for m in frame.finditer(stderr)}
+def _frames(stderr: bytes, mark: str) -> dict[int, bytes]:
+    frames: dict[int, bytes] = {}
+    begin: tuple[int, int] | None = None
+    for start, (kind, *fields), after in _marks(stderr, mark):
+        if kind == b"B" and begin is None:
+            begin = int(fields[0]), after
+        elif kind == b"E" and begin is not None and int(fields[0]) == begin[0]:
+            frames[begin[0]] = stderr[begin[1] : max(start - 1, begin[1])]
+            begin = None
+    if begin is not None:
+        frames[begin[0]] = stderr[begin[1] :]
+    return frames
 
 
 class Flood:

@@ -101,10 +101,22 @@ def test_a_flood_is_seen_while_it_is_read_and_a_new_command_counts_anew() -> Non
     assert flood(stream)
 
 
+def test_a_command_gets_a_shell_of_its_own_only_when_it_needs_one() -> None:
+    def line(text: str, sudo: bool = False) -> str:
+        body = script.build([Request(command(text), sudo=sudo)], "m").decode()
+        return next(part for part in body.splitlines() if part.startswith("${T"))
+
+    assert "} grep -H . '/a (b)' /sys/*/x 4>&-" in line("grep -H . '/a (b)' /sys/*/x")
+    assert "} sudo -n dmesg 4>&-" in line("dmesg", sudo=True)
+    for text in ("a | b", "a; b", "a > b", 'a "$b"', "A=1 b", "command -v a", "a &&\nb", "~/a"):
+        assert "} sh -c '" in line(text)
+    assert "} sudo -n sh -c '" in line("cat /proc/*/io", sudo=True)
+
+
 def test_a_missing_tool_and_a_denied_one_keep_their_status() -> None:
     answers = run("no-such-tool-here", "/etc/passwd").answers
     assert answers[0].status == 127
-    assert b"not found" in answers[0].stderr
+    assert b"no-such-tool-here" in answers[0].stderr
     assert answers[1].status == 126
 
 
