@@ -19,6 +19,11 @@ ANCHORS = [
     for path in sorted(FOLDER.glob("*.yaml"))
     for anchor in yaml.safe_load(path.read_text(encoding="utf-8"))["anchors"]
 ]
+RULES = [
+    pytest.param(path.stem, case, id=f"{path.stem} {case['rule']}")
+    for path in sorted(FOLDER.glob("*.yaml"))
+    for case in yaml.safe_load(path.read_text(encoding="utf-8")).get("advice", [])
+]
 
 
 @pytest.mark.parametrize(("sheet", "anchor"), ANCHORS)
@@ -36,3 +41,11 @@ def test_a_sheet_reproduces_the_published_result(sheet: str, anchor: dict[str, A
 def test_an_anchor_says_where_it_was_published(sheet: str, anchor: dict[str, Any]) -> None:
     assert anchor["source"]
     assert set(re.findall(r"\[([^\]]+)\]", anchor["source"])) <= set(references.sources())
+
+
+@pytest.mark.parametrize(("sheet", "case"), RULES)
+def test_a_rule_speaks_when_its_condition_holds_and_not_otherwise(sheet: str, case: dict[str, Any]) -> None:
+    for wanted, inputs in ((True, case["fires"]), (False, case["rests"])):
+        result = compute(sheet, overrides=inputs)
+        assert (case["rule"] in {said.rule for said in result.advice}) is wanted
+        assert not [c for c in result.inputs.values() if c.error]
