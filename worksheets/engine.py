@@ -9,9 +9,9 @@ from typing import Any
 
 from common.errors import InputError
 from common.words import say
-from worksheets import fields
+from worksheets import behind, fields
 from worksheets.formulas.syntax import names
-from worksheets.library import Library, Ref
+from worksheets.library import Library, Ref, unit_of
 from worksheets.model import FILL, Advice, Input, Row, Sheet
 from worksheets.plan import CARD, Given, Plan
 from worksheets.values import NotEnoughError, State, Value, show
@@ -180,8 +180,8 @@ class Workbook:
         entry = self.library.entry(Ref(slug, name))
         cell = self.cell(slug, entry)
         if isinstance(entry, Input):
-            behind = [self._cell_of(ref) for ref in self._needs[cell.key] if ref != fields.USD_RATE]
-            return Provenance(cell, entry.from_ or "", "", tuple(behind))
+            sources = [self._cell_of(ref) for ref in self._needs[cell.key] if ref != fields.USD_RATE]
+            return Provenance(cell, entry.from_ or "", "", tuple(sources))
         ready = self.library.ready(slug, entry)
         text = entry.formula
         for found in sorted(names(entry.tree), key=lambda n: -n.position):
@@ -194,8 +194,18 @@ class Workbook:
         return self.cell(ref.sheet, self.library.entry(ref))
 
     def _filled(self, ref: Ref) -> str:
-        outcome = self._cells[ref.key]
-        return show(_part(outcome, ref), self._named(outcome).unit) if isinstance(outcome, Value) else "?"
+        outcome, entry = self._cells[ref.key], self.library.entry(ref)
+        if not isinstance(outcome, Value):
+            return "?"
+        unit = self._named(outcome).unit if ref.part in ("value", "low", "high") else unit_of(entry, ref)
+        return show(self._part(outcome, ref), unit)
+
+    def _part(self, value: Value, ref: Ref) -> Any:
+        if ref.part in ("untouched", "price_age"):
+            found = behind.behind(self.library, ref, self._cells, self._needs_of, {*self._given, *self.plan.measured})
+            return behind.untouched(found) if ref.part == "untouched" else behind.price_age(found, self.today)
+        end = value.low if ref.part == "low" else value.high if ref.part == "high" else None
+        return value.value if end is None else end
 
     def _field(self, key: str) -> Input:
         sheet, _, name = key.partition(".")
@@ -292,7 +302,7 @@ class Workbook:
             outcome = self._cells[ref.key]
             if isinstance(outcome, InputError):
                 raise outcome
-            return outcome.value if ref.part == "value" else _part(outcome, ref)
+            return outcome.value if ref.part == "value" else self._part(outcome, ref)
 
         return look
 
@@ -316,7 +326,7 @@ class Workbook:
             value, entry = cell.value, cell.entry
             if value is None or not value.date or not isinstance(entry, Input) or not fields.priced(entry):
                 continue
-            if value.origin in ("default", "table") and age_days(value.date, self.today) > OLD_DAYS:
+            if value.origin in ("default", "table") and behind.age_days(value.date, self.today) > OLD_DAYS:
                 yield say("the price of {name} is of {date}, older than six months", name=entry.name, date=value.date)
 
 
@@ -333,17 +343,6 @@ def compute(
         sheet, _, plain = name.rpartition(".")
         book.set(sheet or slug, plain, value)
     return book.compute(slug)
-
-
-def age_days(date: str, today: datetime.date) -> int:
-    """How old a date such as 2026-04 or 2026-04-30 is; a month counts from its first day."""
-    year, month, day = (int(part) for part in [*date.split("-"), "1", "1"][:3])
-    return (today - datetime.date(year, month, day)).days
-
-
-def _part(value: Value, ref: Ref) -> Any:
-    end = value.low if ref.part == "low" else value.high if ref.part == "high" else None
-    return value.value if end is None else end
 
 
 def _loop(open_: Mapping[str, None], key: str) -> str:

@@ -16,9 +16,11 @@ from worksheets.plan import CARD, Given
 from worksheets.units import BOOL, TEXT, unit
 from worksheets.values import Origin, Value, show
 
+CURRENCY = Ref(CARD, "currency")
 USD_RATE = Ref(CARD, "usd_rate")
 """What one USD is worth in the plan's currency; sheet defaults and price tables count in USD."""
-_CROSS = {"CNY": Ref(CARD, "cny_per_usd"), "EUR": Ref(CARD, "eur_per_usd")}
+CROSS = {"CNY": Ref(CARD, "cny_per_usd"), "EUR": Ref(CARD, "eur_per_usd")}
+MONEY = frozenset({USD_RATE, *CROSS.values()})
 _YES = {"yes": True, "true": True, "on": True, "1": True, "是": True}
 _NO = {"no": False, "false": False, "off": False, "0": False, "否": False}
 
@@ -38,14 +40,14 @@ def needs(library: Library, slug: str, field: Input) -> list[Ref]:
         elif "." not in rest and (key := library.references.table(table).key):
             found.append(library.resolve(slug, key))
     if priced(field) and slug != CARD:
-        found += [USD_RATE, *_CROSS.values()]
+        found += [USD_RATE, *CROSS.values()]
     return found
 
 
 def rates(known: Mapping[str, Value]) -> dict[str, float]:
     """What one unit of each currency is worth in the plan's."""
     dollar = float(known[USD_RATE.key].value)
-    return {"USD": dollar, **{name: dollar / float(known[ref.key].value) for name, ref in _CROSS.items()}}
+    return {"USD": dollar, **{name: dollar / float(known[ref.key].value) for name, ref in CROSS.items()}}
 
 
 def linked(library: Library, slug: str, field: Input, known: Mapping[str, Value]) -> Value | None:
@@ -65,6 +67,11 @@ def linked(library: Library, slug: str, field: Input, known: Mapping[str, Value]
     source = known[ref.key]
     origin: Origin = "plan" if ref.sheet == CARD and source.origin != "computed" else source.origin
     return replace(source, unit=field.unit, origin=origin, note=f"from {field.from_}")
+
+
+def followed(field: Input, value: Value) -> bool:
+    """True when the value came over `from` out of a sheet, which then answers for it."""
+    return bool(field.from_) and value.origin != "table" and value.note == f"from {field.from_}"
 
 
 def _in_currency(cell: Value, field: Input, known: Mapping[str, Value]) -> Value:

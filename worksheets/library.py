@@ -16,16 +16,21 @@ from worksheets.formulas.scalar import Program, compile_formula
 from worksheets.formulas.syntax import Node, names
 from worksheets.model import FILL, Advice, Input, Row, Sheet
 from worksheets.references import References
+from worksheets.units import TEXT
 
 FOLDER = Path(__file__).parent / "library"
 _KIND = re.compile(rb"^(sheet|table):", re.MULTILINE)
 _HEAD_BYTES = 65_536
-Part = Literal["value", "low", "high"]
+Part = Literal["value", "low", "high", "untouched", "price_age"]
+PARTS: dict[str, Part] = {"low": "low", "high": "high", "untouched": "untouched", "price_age": "price_age"}
 
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """What a name in a formula stands for: an input or row of a sheet, or the low or high end of it."""
+    """What a name in a formula stands for: an input or row of a sheet, the low or high end of it, or what it rests on.
+
+    `untouched` is a text that names the assumptions behind it, `price_age` how old its oldest price is.
+    """
 
     sheet: str
     name: str
@@ -57,6 +62,11 @@ def of_user(file: Path | None = None) -> Library:
     # a plan or a runbook beside the sheet must not be taken for a sheet
     beside = () if file is None else (p for p in (*sorted(file.parent.glob("*.yaml")), file) if kind(p) == "sheet")
     return Library((folder,), References((folder / "reference",)), {p.stem: p for p in beside})
+
+
+def unit_of(entry: Input | Row, ref: Ref) -> str:
+    """The unit of what a reference stands for."""
+    return {"untouched": TEXT, "price_age": "days"}.get(ref.part, entry.unit)
 
 
 def kind(path: Path) -> Literal["sheet", "table"] | None:
@@ -128,8 +138,8 @@ class Library:
         """
         parts = name.split(".")
         part: Part = "value"
-        if len(parts) > 1 and parts[-1] in ("low", "high"):
-            part = "low" if parts.pop() == "low" else "high"
+        if len(parts) > 1 and parts[-1] in PARTS:
+            part = PARTS[parts.pop()]
         if len(parts) > 2:
             raise InputError(f"`{name}` names nothing", fix="write sheet.row, or input.low")
         ref = Ref(parts[0] if len(parts) == 2 else slug, parts[-1], part)

@@ -14,7 +14,7 @@ from worksheets import fields, references
 from worksheets.formulas.dimensions import Kind, kind_of, kind_of_unit, say
 from worksheets.formulas.scalar import compile_formula
 from worksheets.formulas.syntax import Name, names
-from worksheets.library import Library, Ref
+from worksheets.library import Library, Ref, unit_of
 from worksheets.model import FILL, Advice, Input, Row, Sheet
 from worksheets.units import BOOL
 
@@ -146,7 +146,7 @@ class _Linter:
         return str(found.columns[column].unit)
 
     def kind_of_ref(self, ref: Ref) -> Kind:
-        return kind_of_unit(self.library.entry(ref).unit)
+        return kind_of_unit(unit_of(self.library.entry(ref), ref))
 
     def kind_of_name(self, name: Name) -> Kind:
         ref = self.library.resolve(self.sheet.sheet, name.name)

@@ -1,0 +1,117 @@
+"""What a number rests on: assumptions that nobody gave, and the oldest price, through links between sheets."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from worksheets.engine import Workbook
+from worksheets.library import Library
+from worksheets.lint import lint_sheet
+from worksheets.plan import Given, Plan
+
+TODAY = datetime.date(2026, 6, 1)
+SHEETS = {
+    "costs": """
+sheet: costs
+id: W98
+title: Costs
+question: What?
+inputs:
+  - {name: price, label: Price, unit: currency, default: 5, range: [0, 10], kind: assumption, date: 2026-01-01}
+  - {name: years, label: Years, unit: yr, default: 4, range: [1, 10], kind: assumption}
+  - {name: gpus, label: GPUs, default: 8, range: [1, 10], kind: fact}
+rows:
+  - {name: yearly, label: Yearly, unit: currency/yr, formula: price * gpus / years}
+""",
+    "summary": """
+sheet: summary
+id: W99
+title: Summary
+question: What?
+inputs:
+  - {name: years, label: Years, unit: yr, default: 3, range: [1, 10], kind: assumption, from: costs.years}
+rows:
+  - {name: twice, label: Twice, unit: currency, formula: costs.yearly * years}
+  - {name: open, label: Open, unit: text, formula: twice.untouched}
+  - {name: old, label: Old, unit: bool, formula: "twice.price_age > 183[day]"}
+advice:
+  - {id: SUM-1, when: twice.untouched != "", severity: warn, text: "assumed: {twice.untouched}; {twice.price_age}"}
+""",
+}
+
+
+def book(folder: Path, today: datetime.date = TODAY, **plan: Any) -> Workbook:
+    for name, text in SHEETS.items():
+        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    return Workbook(Library((folder,)), Plan.model_validate(plan), today)
+
+
+def test_a_number_names_the_assumptions_behind_it_until_somebody_gives_them(tmp_path: Path) -> None:
+    workbook = book(tmp_path)
+    result = workbook.compute("summary")
+    assert result["open"] == "costs.price, costs.years"
+    assert result.advice[0].text == "assumed: costs.price, costs.years; 151 days"
+    workbook.set("costs", "years", 4)
+    assert workbook.compute("summary")["open"] == "costs.price"
+    workbook.set("costs", "price", "5 USD")
+    assert workbook.compute("summary")["open"] == ""
+    assert workbook.compute("summary").advice == ()
+    workbook.clear("costs", "years")
+    assert workbook.compute("summary")["open"] == "costs.years"
+
+
+def test_a_typed_value_hides_what_it_replaces(tmp_path: Path) -> None:
+    workbook = book(tmp_path)
+    workbook.set("costs", "years", 4)
+    workbook.set("summary", "years", 2)
+    assert workbook.compute("summary")["open"] == "costs.price"
+
+
+def test_a_measured_value_is_no_assumption(tmp_path: Path) -> None:
+    measured = {"costs.years": Given(value=5, source="the books")}
+    assert book(tmp_path, measured=measured).compute("summary")["open"] == "costs.price"
+
+
+def test_an_exchange_rate_counts_only_in_a_plan_of_its_currency(tmp_path: Path) -> None:
+    found = book(tmp_path, card={"currency": "CNY"}).compute("summary")["open"]
+    assert found == "costs.price, costs.years, plan.cny_per_usd"
+    given = book(tmp_path, card={"currency": "CNY", "cny_per_usd": 7.2}).compute("summary")["open"]
+    assert given == "costs.price, costs.years"
+
+
+@pytest.mark.parametrize(("today", "old"), [(datetime.date(2026, 7, 1), False), (datetime.date(2026, 8, 1), True)])
+def test_the_oldest_price_behind_a_number_ages(tmp_path: Path, today: datetime.date, old: bool) -> None:
+    assert book(tmp_path, today).compute("summary")["old"] is old
+
+
+def test_a_price_given_anew_is_as_old_as_its_own_date(tmp_path: Path) -> None:
+    workbook = book(tmp_path, datetime.date(2027, 1, 1))
+    workbook.set("costs", "price", Given(value="4 USD", date="2026-12-20"))
+    assert workbook.compute("summary")["old"] is False
+
+
+def test_many_assumptions_are_named_in_part_and_counted(tmp_path: Path) -> None:
+    inputs = "\n".join(
+        f"  - {{name: a{i}, label: A, default: 1, range: [0, 2], kind: assumption}}" for i in range(1, 9)
+    )
+    total = " + ".join(f"a{i}" for i in range(1, 9))
+    (tmp_path / "many.yaml").write_text(
+        f"sheet: many\nid: W97\ntitle: Many\nquestion: What?\ninputs:\n{inputs}\nrows:\n"
+        f"  - {{name: total, label: T, formula: {total}}}\n"
+        "  - {name: open, label: O, unit: text, formula: total.untouched}\n",
+        encoding="utf-8",
+    )
+    found = Workbook(Library((tmp_path,)), today=TODAY).compute("many")["open"]
+    assert found == "many.a1, many.a2, many.a3, many.a4, many.a5, many.a6 and 2 more"
+
+
+def test_what_a_number_rests_on_has_a_kind_that_the_lint_knows(tmp_path: Path) -> None:
+    book(tmp_path)
+    path = tmp_path / "summary.yaml"
+    assert lint_sheet(path) == []
+    path.write_text(SHEETS["summary"].replace('twice.untouched != ""', "twice.untouched > 1"), encoding="utf-8")
+    assert any("compares" in str(problem) for problem in lint_sheet(path))
