@@ -39,7 +39,7 @@ def needs(library: Library, slug: str, field: Input) -> list[Ref]:
             found.append(library.resolve(slug, field.from_))
         elif "." not in rest and (key := library.references.table(table).key):
             found.append(library.resolve(slug, key))
-    if priced(field) and slug != CARD:
+    if priced(field):
         found += [USD_RATE, *CROSS.values()]
     return found
 

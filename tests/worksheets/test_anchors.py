@@ -11,6 +11,7 @@ import yaml
 
 from worksheets import references
 from worksheets.engine import compute
+from worksheets.plan import Given
 from worksheets.values import plain
 
 FOLDER = Path(__file__).parent / "anchors"
@@ -46,6 +47,7 @@ def test_an_anchor_says_where_it_was_published(sheet: str, anchor: dict[str, Any
 @pytest.mark.parametrize(("sheet", "case"), RULES)
 def test_a_rule_speaks_when_its_condition_holds_and_not_otherwise(sheet: str, case: dict[str, Any]) -> None:
     for wanted, inputs in ((True, case["fires"]), (False, case["rests"])):
-        result = compute(sheet, overrides=inputs)
+        given = {name: Given(**value) if isinstance(value, dict) else value for name, value in inputs.items()}
+        result = compute(sheet, overrides=given)
         assert (case["rule"] in {said.rule for said in result.advice}) is wanted
         assert not [c for c in result.inputs.values() if c.error]
