@@ -326,7 +326,7 @@ class Workbook:
             value, entry = cell.value, cell.entry
             if value is None or not value.date or not isinstance(entry, Input) or not fields.priced(entry):
                 continue
-            if value.origin in ("default", "table") and behind.age_days(value.date, self.today) > OLD_DAYS:
+            if value.origin not in ("user", "measured") and behind.age_days(value.date, self.today) > OLD_DAYS:
                 yield say("the price of {name} is of {date}, older than six months", name=entry.name, date=value.date)
 
 
