@@ -5,6 +5,7 @@ Equal outputs are parsed once, as in the product; in this fleet many are equal.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -28,6 +29,7 @@ def main() -> None:
     """`python -m bench.ours FOLDER [STEPS]`."""
     folder, steps = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1
     begun = time.perf_counter()
+    gc.set_threshold(50_000, 20, 50)  # as the command line does
     kept = folder / f"kept-{os.getpid()}"  # whoever started this removes it, outside of what is timed
     opened = open_live(str(folder / "cluster"), Asking(ssh_config=folder / "config", record=kept))
     live = opened.live

@@ -228,9 +228,22 @@ def dial(target: Target, *, within_s: float) -> socket.socket:
         raise SshError("unreachable", f"{target.hostname} port {target.port}: {error.strerror or error}") from None
     # without these each log-in and each command meets Nagle and delayed ACK, 40 ms at a time
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    with contextlib.suppress(OSError, AttributeError):
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+    sock = _Prompt(sock.family, sock.type, sock.proto, fileno=sock.detach())
+    sock.settimeout(within_s)
     return sock
+
+
+class _Prompt(socket.socket):
+    """Acknowledges what it has read at once. The kernel forgets that wish, so it is told after every read.
+
+    An OpenSSH server sends its host keys after the log-in and holds its next packet back until they are acknowledged.
+    """
+
+    def recv(self, size: int, flags: int = 0, /) -> bytes:
+        data = super().recv(size, flags)
+        with contextlib.suppress(OSError, AttributeError):
+            self.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+        return data
 
 
 def _names(target: Target) -> tuple[str, ...]:
