@@ -12,7 +12,7 @@ import numpy as np
 
 from common.errors import InputError
 from worksheets.formulas import registry
-from worksheets.formulas.scalar import Lookup, check_arity, each
+from worksheets.formulas.scalar import Lookup, check_arity, each, run
 from worksheets.formulas.syntax import (
     COMPARISONS,
     Call,
@@ -141,7 +141,7 @@ class _Evaluator:
             known = registry.get(node.function)
             if known is None:
                 raise FormulaError(f"`{node.function}` cannot run here", position=node.position)
-            return known.call(*arguments)
+            return run(known, *arguments)
         except InputError:
             return np.nan
 

@@ -23,19 +23,23 @@ BUILTINS: dict[str, tuple[int, int | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A registered function. `takes` and `gives` are units; it sees and returns base-unit numbers, texts or lists."""
+    """A registered function. `takes` and `gives` are units; it sees and returns base-unit numbers, texts or lists.
+
+    A list goes through it item by item, unless it takes whole `lists`.
+    """
 
     name: str
     call: F
     takes: tuple[str, ...]
     gives: str
     says: str
+    lists: bool = False
 
 
 _FUNCTIONS: dict[str, Function] = {}
 
 
-def function(name: str, *, takes: tuple[str, ...], gives: str) -> Callable[[F], F]:
+def function(name: str, *, takes: tuple[str, ...], gives: str, lists: bool = False) -> Callable[[F], F]:
     """Registers a function under the name by which formulas call it.
 
     Its docstring becomes its line in the guide. In a spreadsheet the value it computed stands in its place.
@@ -45,7 +49,7 @@ def function(name: str, *, takes: tuple[str, ...], gives: str) -> Callable[[F], 
         if name in BUILTINS or (name in _FUNCTIONS and _FUNCTIONS[name].call.__module__ != call.__module__):
             raise ValueError(f"function {name} exists already")
         says = (call.__doc__ or "").strip().partition("\n")[0]
-        _FUNCTIONS[name] = Function(name, call, takes, gives, says)
+        _FUNCTIONS[name] = Function(name, call, takes, gives, says, lists)
         return call
 
     return register

@@ -182,6 +182,11 @@ _UNARY: dict[str, Callable[[float], float]] = {
 }
 
 
+def run(known: registry.Function, *arguments: Value) -> Value:
+    """What a registered function says, item by item over lists unless it takes them whole."""
+    return known.call(*arguments) if known.lists else each(known.call, *arguments)
+
+
 def check_arity(node: Call) -> None:
     """Refuses unknown functions and a wrong number of arguments."""
     known = registry.get(node.function)
@@ -210,7 +215,7 @@ def _call(node: Call, lookup: Lookup | None) -> Program:
     if name == "if":
         return _choice(node, programs)
     if (known := registry.get(name)) is not None:
-        return lambda scope: checked(node, known.call(*(p(scope) for p in programs)))
+        return lambda scope: checked(node, run(known, *(p(scope) for p in programs)))
     if name in _UNARY:
         function, inner = _UNARY[name], programs[0]
         return lambda scope: each(lambda v: _guarded(node, function, v), inner(scope))

@@ -1,0 +1,77 @@
+"""The Python functions that formulas call, against published figures and by their properties."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from worksheets.formulas.arrays import evaluate as over_samples
+from worksheets.formulas.registry import load
+from worksheets.formulas.scalar import evaluate
+from worksheets.formulas.syntax import FormulaError, parse
+from worksheets.functions.clos import even_spines
+from worksheets.functions.lists import running_total
+from worksheets.functions.poisson import MANY, poisson_spares
+
+
+@pytest.mark.parametrize(
+    ("nodes", "rate", "spares"),
+    [(32, 4, 2), (32, 22, 5), (128, 4, 4), (128, 22, 13), (2048, 4, 33), (2048, 22, 155)],
+)
+def test_spares_for_a_repair_of_three_days(nodes: int, rate: float, spares: int) -> None:
+    assert poisson_spares(nodes * rate / 1000 * 3, 0.95) == spares
+
+
+@settings(max_examples=60, deadline=None)
+@given(expected=st.floats(0, 800), target=st.floats(0.5, 0.9999))
+def test_spares_cover_the_target_and_one_less_does_not(expected: float, target: float) -> None:
+    def covered(spares: float) -> float:
+        terms = (math.exp(k * math.log(expected) - expected - math.lgamma(k + 1)) for k in range(int(spares) + 1))
+        return math.fsum(terms)
+
+    spares = poisson_spares(expected, target)
+    if expected > 0:
+        assert covered(spares) >= target - 1e-9
+        assert spares == 0 or covered(spares - 1) < target + 1e-9
+
+
+def test_spares_for_very_many_failures_meet_those_of_many() -> None:
+    assert poisson_spares(MANY + 1, 0.99) == pytest.approx(poisson_spares(MANY, 0.99) + 1, abs=2)
+    assert poisson_spares(0, 0.95) == 0
+
+
+@pytest.mark.parametrize(("expected", "target"), [(-1, 0.9), (1, 0), (1, 1)])
+def test_spares_for_what_cannot_be_are_refused(expected: float, target: float) -> None:
+    with pytest.raises(FormulaError):
+        poisson_spares(expected, target)
+
+
+@pytest.mark.parametrize(
+    ("leaves", "radix", "spines"), [(8, 64, 4), (16, 64, 8), (24, 64, 16), (32, 64, 16), (64, 64, 32), (32, 144, 18)]
+)
+def test_spines_spread_evenly_as_the_published_fabrics_do(leaves: int, radix: int, spines: int) -> None:
+    assert even_spines(leaves, radix // 2, radix) == spines
+
+
+def test_more_leaves_than_two_tiers_hold_are_refused() -> None:
+    with pytest.raises(FormulaError, match="72 leaves need 36 spines"):
+        even_spines(72, 32, 64)
+
+
+def test_a_running_total_ends_in_the_sum() -> None:
+    assert running_total((1.0, 2.0, 4.0)) == (1.0, 3.0, 7.0)
+    assert running_total(3.0) == (3.0,)
+
+
+def test_functions_go_through_lists_item_by_item_and_over_samples_too() -> None:
+    for module in ("poisson", "lists"):
+        load(module)
+    spares = parse("poisson_spares([0.384, 1.536, n], 0.95)")
+    assert evaluate(spares, {"n": 24.576}) == (2.0, 4.0, 33.0)
+    assert [column.tolist() for column in over_samples(spares, {"n": [24.576, 0.384]})] == [[2, 2], [4, 4], [33, 2]]
+    total = parse("running_total([1[currency], n])")
+    assert evaluate(total, {"n": 2.0}) == (1.0, 3.0)
+    assert [column.tolist() for column in over_samples(total, {"n": [2.0, 3.0]})] == [[1, 1], [3, 4]]
