@@ -58,6 +58,8 @@ def ways(folder: Path, peers: Path | None) -> list[Way]:
     if peers:
         python, clush = str(peers / "bin" / "python"), str(peers / "bin" / "clush")
         found.append(Way("asyncssh, one script", [python, "bench/peer_asyncssh.py", str(folder)]))
+        pssh = [python, "bench/peer_pssh.py", str(folder)]
+        found.append(Way("parallel-ssh, one script (no host keys checked)", pssh, runs=3))
         names = hosts.read_text().split()
         nodes = f"n[{names[0][1:]}-{names[-1][1:]}]"
         clustered = [clush, "-q", "-f", "64", "-w", nodes, "-o", options]
