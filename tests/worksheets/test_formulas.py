@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.errors import InputError
-from worksheets.formulas import arrays, excel, scalar
+from worksheets.formulas import arrays, excel, registry, scalar
 from worksheets.formulas.dimensions import kind_of, kind_of_unit, say
 from worksheets.formulas.syntax import FormulaError, Node, parse
 
@@ -202,7 +202,42 @@ def sheet_formula(text: str) -> Any:
         ("sum([a, b])", "SUM($A$1,$B$1)"),
         ("[a, 2] * b", ("($A$1*$B$1)", "(2*$B$1)")),
         ("lookup('t', 'r', 'c')", "42"),
+        ("a > 1 and b / a > 2", "IF(($A$1>1),(($B$1/$A$1)>2),FALSE)"),
+        ("a > 1 or log(a) > 2", "IF(($A$1>1),TRUE,(LN($A$1)>2))"),
+        ("at([a, b], 2)", "$B$1"),
+        ("at([a, b], a)", "CHOOSE($A$1,$A$1,$B$1)"),
+        ("a ^ range(2)", ("($A$1^1)", "($A$1^2)")),
+        ("mean([a, b])", "(SUM($A$1,$B$1)/2)"),
+        ("lcm(a, b)", "LCM($A$1,$B$1)"),
     ],
 )
 def test_a_formula_becomes_a_spreadsheet_formula(text: str, expected: Any) -> None:
+    registry.load("whole")
     assert sheet_formula(text) == expected
+
+
+def test_neighbouring_cells_are_spelt_as_a_range() -> None:
+    cells = tuple(f"'my-sheet'!$V${row}" for row in range(6, 9))
+    say: Callable[[str], Any] = lambda text: excel.translate(parse(text), lambda n: cells, lambda node: 0.0, bool)  # noqa: E731
+    assert say("sum(steps)") == "SUM('my-sheet'!$V$6:$V$8)"
+    assert say("max(steps * 2)") == f"MAX({','.join(f'({cell}*2)' for cell in cells)})"
+
+
+def test_long_texts_are_cut_into_the_pieces_a_spreadsheet_takes() -> None:
+    assert excel.literal("a" * 250) == f'("{"a" * 240}"&"{"a" * 10}")'
+
+
+def test_what_has_no_spreadsheet_form_is_told() -> None:
+    registry.load("optimum")
+    assert excel.fixed(parse("interval_band(a, b, 1) + range(a) + lookup('t', 'r', 'c') + range(3)")) == (
+        "interval_band",
+        "range",
+        "lookup",
+    )
+    assert excel.fixed(parse("lookup('t', 'r', 'c')"), tables=True) == ()
+
+
+def test_a_look_up_follows_the_row_it_is_given() -> None:
+    lookup: excel.Lookup = lambda table, row, column: f"{table}[{row},{column}]"  # noqa: E731
+    text = excel.translate(parse("2 * lookup('t', kind, 'c')"), lambda n: "$A$1", lambda node: 0.0, bool, lookup)
+    assert text == "(2*t[$A$1,c])"

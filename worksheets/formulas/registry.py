@@ -25,7 +25,8 @@ BUILTINS: dict[str, tuple[int, int | None]] = {
 class Function:
     """A registered function. `takes` and `gives` are units; it sees and returns base-unit numbers, texts or lists.
 
-    A list goes through it item by item, unless it takes whole `lists`.
+    A list goes through it item by item, unless it takes whole `lists`. `excel` is its spreadsheet form with a `{}` for
+    each argument, where there is one.
     """
 
     name: str
@@ -34,22 +35,26 @@ class Function:
     gives: str
     says: str
     lists: bool = False
+    excel: str = ""
 
 
 _FUNCTIONS: dict[str, Function] = {}
 
 
-def function(name: str, *, takes: tuple[str, ...], gives: str, lists: bool = False) -> Callable[[F], F]:
+def function(
+    name: str, *, takes: tuple[str, ...], gives: str, lists: bool = False, excel: str = ""
+) -> Callable[[F], F]:
     """Registers a function under the name by which formulas call it.
 
-    Its docstring becomes its line in the guide. In a spreadsheet the value it computed stands in its place.
+    Its docstring becomes its line in the guide. In a spreadsheet `excel` stands in its place, such as `LCM({},{})`,
+    or else the value it computed.
     """
 
     def register(call: F) -> F:
         if name in BUILTINS or (name in _FUNCTIONS and _FUNCTIONS[name].call.__module__ != call.__module__):
             raise ValueError(f"function {name} exists already")
         says = (call.__doc__ or "").strip().partition("\n")[0]
-        _FUNCTIONS[name] = Function(name, call, takes, gives, says, lists)
+        _FUNCTIONS[name] = Function(name, call, takes, gives, says, lists, excel)
         return call
 
     return register

@@ -8,7 +8,7 @@ from worksheets.formulas.registry import function
 from worksheets.formulas.syntax import FormulaError
 
 
-@function("lcm", takes=("count", "count"), gives="count")
+@function("lcm", takes=("count", "count"), gives="count", excel="LCM({},{})")
 def lcm(a: float, b: float) -> float:
     """The least common multiple of two whole numbers."""
     if a != int(a) or b != int(b) or a < 1 or b < 1:
