@@ -28,6 +28,7 @@ class Cell:
     entry: Input | Row
     value: Value | None
     error: InputError | None = None
+    words: str = ""
 
     @property
     def name(self) -> str:
@@ -38,8 +39,7 @@ class Cell:
         """The value for people, in words where the row has some."""
         if self.value is None:
             return "-"
-        words = self.entry.words if isinstance(self.entry, Row) else {}
-        return str(words.get(str(self.value.value), "")) or self.value.text()
+        return self.words or self.value.text()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class Workbook:
         self._know(ref)
         outcome = self._cells[ref.key]
         if isinstance(outcome, Value):
-            return Cell(ref.key, entry, self._named(outcome))
+            return Cell(ref.key, entry, self._named(outcome), words=self._worded(ref, entry, outcome))
         return Cell(ref.key, entry, None, outcome)
 
     def _named(self, value: Value) -> Value:
@@ -315,11 +315,23 @@ class Workbook:
         except InputError:
             # a rule over a value that is not there says nothing; the row itself tells why
             return None
-        text = FILL.sub(lambda found: self._words(ready.names[found[1]]), str(advice.text))
+        text = self._told(str(advice.text), ready.names)
         return Said(advice.id, advice.severity, text, advice.inputs, advice.runbook, advice.source)
+
+    def _told(self, text: str, refs: Mapping[str, Ref]) -> str:
+        return FILL.sub(lambda found: self._words(refs[found[1]]), text)
 
     def _words(self, ref: Ref) -> str:
         return self._cell_of(ref).text() if ref.part == "value" else self._filled(ref)
+
+    def _worded(self, ref: Ref, entry: Input | Row, value: Value) -> str:
+        """What the row says in words, with the numbers in them; nothing when it has no words for the value."""
+        if not isinstance(entry, Row) or not entry.words:
+            return ""
+        refs = self.library.ready(ref.sheet, entry).names
+        if isinstance(value.value, tuple):
+            return ", ".join(self._told(str(entry.words.get(str(v), v)), refs) for v in value.value)
+        return self._told(str(entry.words.get(str(value.value), "")), refs)
 
     def _notes(self, inputs: Mapping[str, Cell]) -> Iterator[str]:
         for cell in inputs.values():

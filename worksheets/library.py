@@ -44,7 +44,7 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A formula ready to run: its program and what its names stand for."""
+    """A formula ready to run: its program, and what the names in it and in its words stand for."""
 
     program: Program
     names: Mapping[str, Ref]
@@ -147,12 +147,12 @@ class Library:
         return ref
 
     def ready(self, slug: str, entry: Row | Advice) -> Ready:
-        """The compiled formula of a row, or condition of an advice, with the names its text fills in."""
+        """The compiled formula of a row, or condition of an advice, with the names that its text or words fill in."""
         name = entry.name if isinstance(entry, Row) else f"#{entry.id}"
         if (slug, name) not in self._ready:
             wanted = {n.name for n in names(entry.tree)}
-            if isinstance(entry, Advice):
-                wanted |= set(FILL.findall(str(entry.text)))
+            texts = [entry.text] if isinstance(entry, Advice) else entry.words.values()
+            wanted |= {found for text in texts for found in FILL.findall(str(text))}
             refs = {n: self.resolve(slug, n) for n in sorted(wanted)}
             program = compile_formula(entry.tree, self.lookup)
             self._ready[slug, name] = Ready(program, refs, entry.tree)

@@ -160,6 +160,9 @@ class _Linter:
         if kind is not None and kind != kind_of_unit(row.unit):
             raise InputError(f"the formula gives {say(kind)}, the row says {row.unit}", fix="correct one of them")
 
+        for filled in (found for text in row.words.values() for found in FILL.findall(str(text))):
+            self.kind_of_name(Name(filled, 0))
+
     def advice(self, advice: Advice) -> None:
         for n in names(advice.tree):
             self.library.resolve(self.sheet.sheet, n.name)

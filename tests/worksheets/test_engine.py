@@ -235,6 +235,28 @@ def test_rows_that_need_each_other_are_a_circle(tmp_path: Path) -> None:
     assert any("mine.part and mine.other depend on each other" in p for p in mine(tmp_path, text))
 
 
+WORDED = """
+  - name: said
+    label: Said
+    unit: text
+    formula: if(size > 3[GB], "big", "small")
+    words: &words {big: "more than {size}", small: "at most {size}"}
+  - {name: all, label: All, unit: text, formula: "if([1[GB], 9[GB]] > size, 'big', 'small')", words: *words}
+"""
+
+
+def test_words_hold_numbers_and_go_through_lists(tmp_path: Path) -> None:
+    assert mine(tmp_path, SHEET.rstrip() + WORDED) == []
+    workbook = Workbook(Library((tmp_path,)))
+    result = workbook.compute("mine")
+    assert (result["said"], result.rows["said"].text()) == ("big", "more than 5 GB")
+    assert result.rows["all"].text() == "at most 5 GB, more than 5 GB"
+    workbook.set("mine", "size", 2)
+    assert workbook.compute("mine").rows["said"].text() == "at most 2 GB"
+    wrong = WORDED.replace("more than {size}", "more than {sizes}")
+    assert any("did you mean `size`" in problem for problem in mine(tmp_path, SHEET.rstrip() + wrong))
+
+
 def test_a_users_table_lies_over_the_shipped_one_with_its_own_source(tmp_path: Path) -> None:
     (tmp_path / "price.yaml").write_text(
         "table: price\ntitle: Ours\nsource: our contract\ndate: 2026-06-01\ncolumns: {}\nrows: {}\n", encoding="utf-8"
