@@ -209,10 +209,12 @@ def sheet_formula(text: str) -> Any:
         ("a ^ range(2)", ("($A$1^1)", "($A$1^2)")),
         ("mean([a, b])", "(SUM($A$1,$B$1)/2)"),
         ("lcm(a, b)", "LCM($A$1,$B$1)"),
+        ("running_total([a, b, 1])", ("($A$1)", "($A$1+$B$1)", "($A$1+$B$1+1)")),
     ],
 )
 def test_a_formula_becomes_a_spreadsheet_formula(text: str, expected: Any) -> None:
     registry.load("whole")
+    registry.load("lists")
     assert sheet_formula(text) == expected
 
 

@@ -138,7 +138,7 @@ class _Translator:
             return tuple(str(i) for i in range(1, int(count.value) + 1))
         parts = [self.say(part) for part in node.arguments]
         if (known := registry.get(name)) is not None:
-            return each(known.excel.format, *parts)
+            return each(known.excel.format, *parts) if isinstance(known.excel, str) else known.excel(*parts)
         if name in _UNARY:
             return each(_UNARY[name].format, parts[0])
         if name == "if":

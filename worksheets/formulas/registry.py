@@ -25,8 +25,8 @@ BUILTINS: dict[str, tuple[int, int | None]] = {
 class Function:
     """A registered function. `takes` and `gives` are units; it sees and returns base-unit numbers, texts or lists.
 
-    A list goes through it item by item, unless it takes whole `lists`. `excel` is its spreadsheet form with a `{}` for
-    each argument, where there is one.
+    A list goes through it item by item, unless it takes whole `lists`. `excel` is its spreadsheet form where there is
+    one: a text with a `{}` for each argument, or a function of their spreadsheet forms, lists as tuples.
     """
 
     name: str
@@ -35,14 +35,14 @@ class Function:
     gives: str
     says: str
     lists: bool = False
-    excel: str = ""
+    excel: str | F = ""
 
 
 _FUNCTIONS: dict[str, Function] = {}
 
 
 def function(
-    name: str, *, takes: tuple[str, ...], gives: str, lists: bool = False, excel: str = ""
+    name: str, *, takes: tuple[str, ...], gives: str, lists: bool = False, excel: str | F = ""
 ) -> Callable[[F], F]:
     """Registers a function under the name by which formulas call it.
 
