@@ -60,4 +60,5 @@ def _input(cell: Cell) -> dict[str, Any]:
 
 
 def _output(cell: Cell) -> dict[str, Any]:
-    return _number(cell) | {"formula": getattr(cell.entry, "formula", "")}
+    told = {"text": cell.words} if cell.words else {}
+    return _number(cell) | told | {"formula": getattr(cell.entry, "formula", "")}

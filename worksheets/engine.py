@@ -201,8 +201,10 @@ class Workbook:
         return show(self._part(outcome, ref), unit)
 
     def _part(self, value: Value, ref: Ref) -> Any:
-        if ref.part in ("untouched", "price_age"):
+        if ref.part in ("untouched", "given", "price_age"):
             found = behind.behind(self.library, ref, self._cells, self._needs_of, {*self._given, *self.plan.measured})
+            if ref.part == "given":
+                return float(sum(standing.given for standing in found))
             return behind.untouched(found) if ref.part == "untouched" else behind.price_age(found, self.today)
         end = value.low if ref.part == "low" else value.high if ref.part == "high" else None
         return value.value if end is None else end

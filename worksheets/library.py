@@ -21,15 +21,16 @@ from worksheets.units import TEXT
 FOLDER = Path(__file__).parent / "library"
 _KIND = re.compile(rb"^(sheet|table):", re.MULTILINE)
 _HEAD_BYTES = 65_536
-Part = Literal["value", "low", "high", "untouched", "price_age"]
-PARTS: dict[str, Part] = {"low": "low", "high": "high", "untouched": "untouched", "price_age": "price_age"}
+Part = Literal["value", "low", "high", "untouched", "given", "price_age"]
+PARTS: dict[str, Part] = {part: part for part in ("low", "high", "untouched", "given", "price_age")}
 
 
 @dataclass(frozen=True, slots=True)
 class Ref:
     """What a name in a formula stands for: an input or row of a sheet, the low or high end of it, or what it rests on.
 
-    `untouched` is a text that names the assumptions behind it, `price_age` how old its oldest price is.
+    `untouched` is a text that names the assumptions behind it, `given` counts the inputs behind it that somebody typed
+    or measured, `price_age` is how old its oldest price is.
     """
 
     sheet: str
@@ -66,7 +67,7 @@ def of_user(file: Path | None = None) -> Library:
 
 def unit_of(entry: Input | Row, ref: Ref) -> str:
     """The unit of what a reference stands for."""
-    return {"untouched": TEXT, "price_age": "days"}.get(ref.part, entry.unit)
+    return {"untouched": TEXT, "given": "count", "price_age": "days"}.get(ref.part, entry.unit)
 
 
 def kind(path: Path) -> Literal["sheet", "table"] | None:

@@ -18,7 +18,7 @@ from worksheets.units import BOOL, TEXT, unit
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 SLUG = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-RESERVED = frozenset({"and", "or", "not", "true", "false", "if", "low", "high", "untouched", "price_age"})
+RESERVED = frozenset({"and", "or", "not", "true", "false", "if", "low", "high", "untouched", "given", "price_age"})
 FILL = re.compile(r"\{([a-z][\w.-]*)\}")
 
 

@@ -37,6 +37,7 @@ inputs:
 rows:
   - {name: twice, label: Twice, unit: currency, formula: costs.yearly * years}
   - {name: open, label: Open, unit: text, formula: twice.untouched}
+  - {name: counted, label: Counted, formula: twice.given}
   - {name: old, label: Old, unit: bool, formula: "twice.price_age > 183[day]"}
 advice:
   - {id: SUM-1, when: twice.untouched != "", severity: warn, text: "assumed: {twice.untouched}; {twice.price_age}"}
@@ -74,6 +75,16 @@ def test_a_typed_value_hides_what_it_replaces(tmp_path: Path) -> None:
 def test_a_measured_value_is_no_assumption(tmp_path: Path) -> None:
     measured = {"costs.years": Given(value=5, source="the books")}
     assert book(tmp_path, measured=measured).compute("summary")["open"] == "costs.price"
+
+
+def test_what_was_typed_planned_or_measured_is_counted_once(tmp_path: Path) -> None:
+    measured = {"costs.years": Given(value=5, source="the books")}
+    workbook = book(tmp_path, measured=measured, sheets={"costs": {"gpus": 4}})
+    assert workbook.compute("summary")["counted"] == 2
+    workbook.set("costs", "price", 3)
+    assert workbook.compute("summary")["counted"] == 3
+    workbook.clear("costs", "price")
+    assert workbook.compute("summary")["counted"] == 2
 
 
 def test_an_exchange_rate_counts_only_in_a_plan_of_its_currency(tmp_path: Path) -> None:

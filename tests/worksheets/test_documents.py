@@ -24,6 +24,11 @@ def test_a_document_holds_plain_numbers_in_the_stated_unit_and_no_intermediate_r
     assert {a["rule"] for a in told["advice"]} >= {"TRN-3"}
 
 
+def test_a_row_with_words_says_them_beside_its_value() -> None:
+    told = document(compute("growth", overrides={"feed_kw": 500}))["outputs"]["first_limit"]
+    assert (told["value"], told["text"]) == ("feed", "the feed of 500 kW")
+
+
 def test_a_row_without_a_value_says_why_in_the_document() -> None:
     told = document(compute("training-time", overrides={"plan.accelerator": "custom"}))
     assert told["state"] == "not-enough-input"
