@@ -40,10 +40,11 @@ def fixed(node: Node, tables: bool = False) -> tuple[str, ...]:
 
     `tables` says that look-ups have one.
     """
-    return tuple(dict.fromkeys(call.function for call in calls(node) if not _has_form(call, tables)))
+    return tuple(dict.fromkeys(call.function for call in calls(node) if not has_form(call, tables)))
 
 
-def _has_form(call: Call, tables: bool) -> bool:
+def has_form(call: Call, tables: bool) -> bool:
+    """Whether a call follows its arguments in a spreadsheet; what its arguments call does not matter."""
     if (known := registry.get(call.function)) is not None:
         return bool(known.excel)
     if call.function == "range":
@@ -130,7 +131,7 @@ class _Translator:
 
     def call(self, node: Call) -> Any:
         name = node.function
-        if not _has_form(node, self.lookup is not None):
+        if not has_form(node, self.lookup is not None):
             return literal(self.compute(node))
         if name == "lookup" and self.lookup is not None:
             return self.looked_up(node, self.lookup)
