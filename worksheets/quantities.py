@@ -158,12 +158,17 @@ def shown(value: float, wanted: Unit) -> str:
     """A base-unit value as text in its display unit; bare units such as B, W or FLOP/s get a decimal prefix."""
     amount = value / wanted.factor
     name = wanted.text
-    if name in _PREFIXED and abs(amount) >= 1e4:
+    if prefixed(name) and abs(amount) >= 1e4:
         step, prefix = next((s for s in _STEPS if abs(amount) >= s[0]), (1.0, ""))
         return f"{number(amount / step)} {prefix}{' ' if prefix and name.startswith('token') else ''}{name}"
     if name in ("count", "ratio", "fraction"):
         return number(amount)
     return f"{number(amount)}{'' if name == '%' else ' '}{name}"
+
+
+def prefixed(name: str) -> bool:
+    """Whether large amounts in a unit are shown with a decimal prefix, as B, W and FLOP/s are."""
+    return name in _PREFIXED
 
 
 def number(amount: float) -> str:

@@ -11,8 +11,10 @@ from worksheets.formulas.syntax import Call, calls, names
 from worksheets.library import Library, Ref
 from worksheets.model import Advice, Input, Row
 
-CARRIED = ("untouched", "price_age")
-"""Parts of a value that tell about its inputs; they are as of the export."""
+
+def carried(ref: Ref) -> bool:
+    """Whether a reference tells about the inputs behind a value, which a workbook holds as of its export."""
+    return ref.part not in ("value", "low", "high")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,8 @@ class Following:
     def fixed(self, slug: str, entry: Row | Advice) -> tuple[str, ...]:
         """The functions of a formula whose values are fixed, parts such as `price_age` among them."""
         refs = self.library.ready(slug, entry).names
-        carried = [refs[n.name].part for n in names(entry.tree) if refs[n.name].part in CARRIED]
-        return tuple(dict.fromkeys([*excel.fixed(entry.tree, tables=True), *carried]))
+        parts = [refs[n.name].part for n in names(entry.tree) if carried(refs[n.name])]
+        return tuple(dict.fromkeys([*excel.fixed(entry.tree, tables=True), *parts]))
 
     def lost(self, ref: Ref) -> frozenset[str]:
         """The inputs, as `sheet.input`, whose change the cell does not show, or not in full."""
@@ -64,7 +66,7 @@ class Following:
         found = {key for ref in refs.values() for key in self.lost(ref)}
         for node in self.frozen(slug, entry):
             found |= {key for n in names(node) for key in self.under(refs[n.name])}
-        found |= {key for ref in refs.values() if ref.part in CARRIED for key in self.under(ref)}
+        found |= {key for ref in refs.values() if carried(ref) for key in self.under(ref)}
         return frozenset(found)
 
     def frozen(self, slug: str, entry: Row | Advice) -> Iterator[Call]:
