@@ -10,7 +10,8 @@ from typing import Any
 from common.errors import InputError
 from common.words import say
 from worksheets import behind, fields
-from worksheets.formulas.syntax import names
+from worksheets.formulas.scalar import compile_formula
+from worksheets.formulas.syntax import Node, names
 from worksheets.library import Library, Ref, unit_of
 from worksheets.model import FILL, Advice, Input, Row, Sheet
 from worksheets.plan import CARD, Given, Plan
@@ -190,6 +191,25 @@ class Workbook:
         inputs = {ref.key: self._cell_of(ref) for ref in ready.names.values()}
         return Provenance(cell, entry.formula, text, tuple(inputs.values()))
 
+    def part(self, ref: Ref) -> Any:
+        """What a reference stands for in a formula: a value, an end of its range, or what it rests on.
+
+        Raises:
+            InputError: why there is none.
+        """
+        self._know(ref)
+        return self._scope({"it": ref})("it")
+
+    def evaluate(self, slug: str, entry: Row | Advice, node: Node) -> Any:
+        """The value of one part of a formula; `entry` says what its names stand for.
+
+        Raises:
+            InputError: it cannot be computed.
+        """
+        refs = self.library.ready(slug, entry).names
+        self._know(*refs.values())
+        return compile_formula(node, self.library.lookup)(self._scope(refs))
+
     def _cell_of(self, ref: Ref) -> Cell:
         return self.cell(ref.sheet, self.library.entry(ref))
 
@@ -333,7 +353,7 @@ class Workbook:
         refs = self.library.ready(ref.sheet, entry).names
         if isinstance(value.value, tuple):
             return ", ".join(self._told(str(entry.words.get(str(v), v)), refs) for v in value.value)
-        return self._told(str(entry.words.get(str(value.value), "")), refs)
+        return self._told(str(entry.words.get(str(value.value), "")), refs).strip()
 
     def _notes(self, inputs: Mapping[str, Cell]) -> Iterator[str]:
         for cell in inputs.values():

@@ -71,7 +71,7 @@ def linked(library: Library, slug: str, field: Input, known: Mapping[str, Value]
 
 def followed(field: Input, value: Value) -> bool:
     """True when the value came over `from` out of a sheet, which then answers for it."""
-    return bool(field.from_) and value.origin != "table" and value.note == f"from {field.from_}"
+    return bool(field.from_) and value.note == f"from {field.from_}"
 
 
 def _in_currency(cell: Value, field: Input, known: Mapping[str, Value]) -> Value:

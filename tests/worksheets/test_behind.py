@@ -65,6 +65,17 @@ def test_a_number_names_the_assumptions_behind_it_until_somebody_gives_them(tmp_
     assert workbook.compute("summary")["open"] == "costs.years"
 
 
+def test_a_table_cell_is_an_assumption_of_the_sheet_alone_that_looks_it_up(tmp_path: Path) -> None:
+    line = "{name: fee, label: F, unit: currency/h, range: [0, 9], kind: assumption, date: 2026-01, from: %s}"
+    head = "sheet: {0}\nid: W90\ntitle: T\nquestion: Q\ninputs:\n  - {1}\nrows:\n  - {{{2}}}\n"
+    ours = line % "price.h100-reserved.per_hour"
+    theirs = line % "ours.fee"
+    row = "name: open, label: O, unit: text, formula: fee.untouched"
+    (tmp_path / "ours.yaml").write_text(head.format("ours", ours, row), encoding="utf-8")
+    (tmp_path / "theirs.yaml").write_text(head.format("theirs", theirs, row), encoding="utf-8")
+    assert Workbook(Library((tmp_path,))).compute("theirs")["open"] == "ours.fee"
+
+
 def test_a_typed_value_hides_what_it_replaces(tmp_path: Path) -> None:
     workbook = book(tmp_path)
     workbook.set("costs", "years", 4)
