@@ -11,19 +11,23 @@ import yaml
 
 from worksheets import references
 from worksheets.engine import compute
+from worksheets.library import Library
 from worksheets.plan import Given
 from worksheets.values import plain
 
 FOLDER = Path(__file__).parent / "anchors"
+FILES: dict[str, dict[str, Any]] = {
+    path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.yaml"))
+}
 ANCHORS = [
-    pytest.param(path.stem, anchor, id=f"{path.stem} {anchor['id']}")
-    for path in sorted(FOLDER.glob("*.yaml"))
-    for anchor in yaml.safe_load(path.read_text(encoding="utf-8"))["anchors"]
+    pytest.param(sheet, anchor, id=f"{sheet} {anchor['id']}")
+    for sheet, file in FILES.items()
+    for anchor in file["anchors"]
 ]
 RULES = [
-    pytest.param(path.stem, case, id=f"{path.stem} {case['rule']}")
-    for path in sorted(FOLDER.glob("*.yaml"))
-    for case in yaml.safe_load(path.read_text(encoding="utf-8")).get("advice", [])
+    pytest.param(sheet, case, id=f"{sheet} {case['rule']}")
+    for sheet, file in FILES.items()
+    for case in file.get("advice", [])
 ]
 
 
@@ -51,3 +55,9 @@ def test_a_rule_speaks_when_its_condition_holds_and_not_otherwise(sheet: str, ca
         result = compute(sheet, overrides=given)
         assert (case["rule"] in {said.rule for said in result.advice}) is wanted
         assert not [c for c in result.inputs.values() if c.error]
+
+
+@pytest.mark.parametrize("sheet", sorted(FILES))
+def test_a_sheet_whose_rules_have_cases_leaves_none_out(sheet: str) -> None:
+    tested = {case["rule"] for case in FILES[sheet].get("advice", [])}
+    assert tested in (set(), {rule.id for rule in Library().sheet(sheet).advice})
