@@ -22,7 +22,7 @@ from checks.transports.sshconfig import SshConfig
 from common.errors import InputError
 from common.safetext import safe_line
 
-POOL = 64
+POOL = 128
 DIALS = 256
 """TCP connections that may be on their way at once, beside the pool."""
 STEP_S = 120.0

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from paramiko import Channel, Transport
 
 CONNECT_S = 10.0
+IDLE_S = 10.0
+"""How long the thread of a connection sleeps when nothing comes."""
 LOGIN_RETRIES = 4
 NODE_BYTES = 64 * 1024 * 1024
 """More than this from one node in one step is cut off: the connection is closed and the rest stays unread."""
@@ -44,6 +46,9 @@ class Connection:
 
     def __init__(self, target: Target, transport: Transport) -> None:
         self.target, self.transport = target, transport
+        if isinstance(transport.sock, socket.socket):
+            # paramiko's thread looks up ten times a second, which a thousand idle connections make a full core
+            transport.sock.settimeout(IDLE_S)
 
     @property
     def open(self) -> bool:
@@ -73,6 +78,9 @@ class Connection:
 
     def close(self) -> None:
         """Ends the connection."""
+        if isinstance(self.transport.sock, socket.socket):
+            with contextlib.suppress(OSError):
+                self.transport.sock.shutdown(socket.SHUT_RDWR)  # wakes the thread that reads
         self.transport.close()
 
 

@@ -201,7 +201,7 @@ def test_a_black_hole_a_silent_server_and_a_closed_port_cost_the_deadline_and_ho
             took = time.monotonic() - began
         finally:
             live.close()
-        assert took < 2 * 1.1 + 1
+        assert took < 2 * 1.1 + 3  # room for a busy machine
         assert when["good answered"] < when["mute failed"]
         assert {n: w.kind for n, w in live.failures.items()} == {
             "mute": "unreachable",
