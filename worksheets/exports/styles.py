@@ -30,7 +30,7 @@ def number_format(value: Any, name: str, *, with_unit: bool = True) -> str:
         return f"0.000E+00{tail}"
     if shown == int(shown) and name != "fraction":
         # a whole number may become a broken one when an input changes
-        return f"[>=1000]#,##0{tail};#,##0.####{tail}" if shown >= 1000 or not shown else f"#,##0.###{tail}"
+        return f"[>=1000]#,##0{tail};General{tail}"
     return f"[>=1000]#,##0{tail};[>=10]#,##0.0#{tail};0.00##{tail}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from worksheets import fields
 from worksheets.engine import Workbook
 from worksheets.exports import texts
 from worksheets.exports.fixed import Following, carried
-from worksheets.exports.layout import BASE, BASE_HIGH, BASE_LOW, FIRST_LINE, TEXT, VALUE, Tab, address
+from worksheets.exports.layout import BASE, BASE_HIGH, BASE_LOW, FIRST_LINE, TEXT, Tab, address
 from worksheets.exports.tables import Tables
 from worksheets.formulas import excel
 from worksheets.formulas.dimensions import kind_of, kind_of_unit
@@ -174,7 +174,7 @@ class Formulas:
         """The cell with the plan's currency."""
         return self.cell(fields.CURRENCY, BASE, slug)
 
-    def text(self, slug: str, template: str, refs: dict[str, Ref]) -> str:
+    def text(self, slug: str, template: str, refs: Mapping[str, Ref]) -> str:
         """The formula for a text with `{name}` filled in."""
         pieces: list[str] = []
         at = 0
@@ -186,6 +186,18 @@ class Formulas:
         if (rest := template[at:]) or not pieces:
             pieces.append(excel.quoted(rest))
         return "&".join(pieces)
+
+    def told(self, template: str, refs: Mapping[str, Ref]) -> str:
+        """What that formula says now."""
+        return FILL.sub(lambda found: self._told(refs[found[1]]), template)
+
+    def _told(self, ref: Ref) -> str:
+        entry = self.book.library.entry(ref)
+        cell, part = self.book.cell(ref.sheet, entry), self._part(ref)
+        if ref.part == "value" or part is None:
+            return cell.text()
+        shown = unit_of(entry, ref) if carried(ref) or cell.value is None else cell.value.unit
+        return texts.told(part, shown, "")
 
     def filled(self, slug: str, ref: Ref) -> str:
         """The formula that says a reference inside a text."""
@@ -203,12 +215,14 @@ class Formulas:
     def said_of(self, ref: Ref, slug: str) -> str:
         """The formula that says an input or row as people read it."""
         entry = self.book.library.entry(ref)
-        plain = texts.formula(self.cell(ref, VALUE, slug), entry.unit, self.currency(slug))
-        return self.worded(slug, entry, self.cell(ref, BASE, slug), plain) if isinstance(entry, Row) else plain
+        # the cell to type into may be empty
+        base = self.cell(ref, BASE, slug)
+        plain = texts.formula(scaled(base, entry.unit), entry.unit, self.currency(slug))
+        return self.worded(slug, entry, base, plain) if isinstance(entry, Row) else plain
 
     def worded(self, slug: str, row: Row, cell: str, plain: str) -> str:
         """The formula for a row's words, or what else is to be said."""
-        refs = dict(self.book.library.ready(slug, row).names) if row.words else {}
+        refs = self.book.library.ready(slug, row).names
         said = plain if not row.words or row.unit != TEXT_UNIT else cell
         for word, text in reversed(row.words.items()):
             if str(text):

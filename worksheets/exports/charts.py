@@ -1,0 +1,157 @@
+"""Charts for a worksheet, found in its formulas: curves over a list, sums by their parts, and rows of one unit."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from worksheets.exports import layout
+from worksheets.exports.layout import FIRST_LINE, ListPlace, Tab
+from worksheets.exports.styles import clean
+from worksheets.formulas.syntax import Name, Node, Operation, names
+from worksheets.model import Row
+from worksheets.units import unit
+from worksheets.values import is_number
+
+MOST_CHARTS = 4
+FEWEST_PARTS = 3
+MOST_BARS = 8
+_WIDTH, _HEIGHT, _LINES = 620, 320, 22
+_STEEP = 30
+"""From this ratio of its ends on, an axis is logarithmic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart to draw: rows by name over a list, or side by side, or stacked."""
+
+    kind: str
+    title: str
+    unit: str
+    rows: tuple[Row, ...]
+    over: Row | None = None
+
+
+def charts(tab: Tab) -> list[Chart]:
+    """The charts that a worksheet is worth, the most telling first."""
+    found = [*_curves(tab), *_sums(tab)]
+    drawn = {row.name for chart in found for row in chart.rows}
+    return [*found, *(c for c in _alike(tab) if not drawn & {row.name for row in c.rows})][:MOST_CHARTS]
+
+
+def _numbers(tab: Tab, *, lists: bool) -> list[Row]:
+    return [
+        row
+        for row in tab.sheet.rows
+        if is_number(row.unit) and tab.result.rows[row.name].value is not None and (row.name in tab.lists) is lists
+    ]
+
+
+def _curves(tab: Tab) -> Iterator[Chart]:
+    rows = _numbers(tab, lists=True)
+    for over in rows:
+        # an axis is what other lists are computed from, and comes from no list but numbers that count up
+        place = tab.lists[over.name]
+        values = tab.result.rows[over.name].value
+        if values is None or any(a >= b for a, b in zip(values.value, values.value[1:], strict=False)):
+            continue
+        above = [r for r in rows if over.name in {n.name for n in names(r.tree)} and r is not over]
+        by_unit: dict[str, list[Row]] = defaultdict(list)
+        for row in above:
+            if tab.lists[row.name].length == place.length > 1:
+                by_unit[row.unit].append(row)
+        for name, members in by_unit.items():
+            yield Chart("curve", " · ".join(str(r.label) for r in members[:3]), name, tuple(members[:MOST_BARS]), over)
+
+
+def _sums(tab: Tab) -> Iterator[Chart]:
+    known = {row.name: row for row in _numbers(tab, lists=False)}
+    for row in tab.sheet.rows:
+        parts = list(_terms(row.tree))
+        if len(parts) < FEWEST_PARTS or not all(part in known for part in parts):
+            continue
+        if row.show and row.name in known:
+            yield Chart("stack", str(row.label), row.unit, tuple(known[part] for part in parts))
+
+
+def _terms(node: Node) -> Iterator[str]:
+    """The names that a plain sum adds; one that names nothing when it is none."""
+    match node:
+        case Name():
+            yield node.name
+        case Operation() if node.operator == "+":
+            for part in node.operands:
+                yield from _terms(part)
+        case _:
+            yield ""
+
+
+def _alike(tab: Tab) -> Iterator[Chart]:
+    titles = {group.id: str(group.title) for group in tab.sheet.groups}
+    by_group: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in _numbers(tab, lists=False):
+        # numbers without a dimension count different things under one unit
+        if row.show and unit(row.unit).dimension:
+            by_group[row.group, row.unit].append(row)
+    for (group, name), members in by_group.items():
+        if len(members) >= FEWEST_PARTS:
+            yield Chart("bars", titles.get(group, str(tab.sheet.title)), name, tuple(members[:MOST_BARS]))
+
+
+def draw(workbook: Any, sheet: Any, tab: Tab) -> None:
+    """Draws the charts of a worksheet below its lines."""
+    line = tab.end + 1
+    for chart in charts(tab):
+        sheet.insert_chart(line, layout.LABEL, _drawn(workbook, tab, chart))
+        line += _LINES
+
+
+def _drawn(workbook: Any, tab: Tab, chart: Chart) -> Any:
+    kinds = {
+        "curve": {"type": "scatter", "subtype": "straight_with_markers"},
+        "stack": {"type": "column", "subtype": "stacked"},
+        "bars": {"type": "column"},
+    }
+    drawn = workbook.add_chart(kinds[chart.kind])
+    for row in chart.rows:
+        drawn.add_series(_series(tab, chart, row))
+    name = tab.result.rows[chart.rows[0].name].value
+    shown = chart.unit if name is None else name.unit
+    drawn.set_title({"name": clean(chart.title)[:100], "name_font": {"size": 11}, "overlay": False})
+    drawn.set_y_axis({"name": shown, "major_gridlines": {"visible": True, "line": {"color": "#E4E7EB"}}})
+    if chart.over is not None:
+        drawn.set_x_axis(_axis(tab, chart.over))
+    else:
+        drawn.set_x_axis({"visible": False})
+    drawn.set_legend({"position": "bottom"} if len(chart.rows) > 1 or chart.kind != "curve" else {"none": True})
+    drawn.set_size({"width": _WIDTH, "height": _HEIGHT})
+    return drawn
+
+
+def _series(tab: Tab, chart: Chart, row: Row) -> dict[str, Any]:
+    if chart.over is not None:
+        return {
+            "name": clean(str(row.label)),
+            "categories": _span(tab, tab.lists[chart.over.name]),
+            "values": _span(tab, tab.lists[row.name]),
+        }
+    line = tab.lines[row.name]
+    return {
+        "name": [tab.title, line, layout.LABEL],
+        "values": [tab.title, line, layout.VALUE, line, layout.VALUE],
+        "data_labels": {"value": True},
+    }
+
+
+def _axis(tab: Tab, over: Row) -> dict[str, Any]:
+    value = tab.result.rows[over.name].value
+    axis: dict[str, Any] = {"name": clean(f"{over.label} [{value.unit if value else over.unit}]")}
+    if value is not None and value.value[0] > 0 and value.value[-1] / value.value[0] > _STEEP:
+        axis["log_base"] = 10
+    return axis
+
+
+def _span(tab: Tab, place: ListPlace) -> list[Any]:
+    return [tab.title, FIRST_LINE, place.column, FIRST_LINE + place.length - 1, place.column]
