@@ -99,7 +99,7 @@ class InputLine:
     def worth(self) -> str:
         """What turns an amount in USD into the plan's currency, as the end of a formula; empty for no money."""
         exponent = fields.priced(self.entry)
-        if not exponent or self.slug == fields.USD_RATE.sheet:
+        if not exponent or fields.USD_RATE not in fields.needs(self.formulas.book.library, self.slug, self.entry):
             return ""
         rate = self.formulas.cell(fields.USD_RATE, layout.BASE, self.slug)
         return f"*{rate}" if exponent == 1 else f"*{rate}^{excel.literal(exponent)}"
