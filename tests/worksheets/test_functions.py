@@ -14,6 +14,7 @@ from worksheets.formulas.scalar import evaluate
 from worksheets.formulas.syntax import FormulaError, parse
 from worksheets.functions.clos import even_spines
 from worksheets.functions.lists import running_total
+from worksheets.functions.payback import payback
 from worksheets.functions.poisson import MANY, poisson_spares
 
 
@@ -64,6 +65,13 @@ def test_more_leaves_than_two_tiers_hold_are_refused() -> None:
 def test_a_running_total_ends_in_the_sum() -> None:
     assert running_total((1.0, 2.0, 4.0)) == (1.0, 3.0, 7.0)
     assert running_total(3.0) == (3.0,)
+
+
+def test_what_saves_nothing_never_pays_back() -> None:
+    assert payback(100.0, 4.0) == 25
+    for saved in (0.0, -1.0):
+        with pytest.raises(FormulaError, match="never pays back"):
+            payback(100.0, saved)
 
 
 def test_functions_go_through_lists_item_by_item_and_over_samples_too() -> None:
