@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,11 @@ class Failed(Exception):
 class Area(list[Any]):
     """The cells of a range; a cell that failed is there as `Failed`."""
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Where each text stands first, counted from 1, whatever its case."""
+        return {v.lower(): i for i, v in reversed([*enumerate(self, start=1)]) if isinstance(v, str)}
+
 
 class Book:
     """A workbook from its file, to change and compute. Names lead to cells as `book.named["plan.tp"]`."""
@@ -49,6 +55,7 @@ class Book:
         self.named = {name: _place(str(found.attr_text)) for name, found in loaded.defined_names.items()}
         self._programs: dict[str, Run] = {}
         self._known: dict[Key, Any] = {}
+        self._plain: dict[tuple[str, int, int, int, int], Area] = {}
         self._under_way: set[Key] = set()
 
     def formulas(self) -> list[Key]:
@@ -61,6 +68,7 @@ class Book:
         if value is not None:
             self.cells[key] = value
         self._known.clear()
+        self._plain = {place: area for place, area in self._plain.items() if place[0] != key[0]}
         return before
 
     def __getitem__(self, key: Key) -> Any:
@@ -99,14 +107,18 @@ class Book:
 
     def area(self, place: tuple[str, int, int, int, int]) -> Area:
         """The cells of a range, line by line."""
+        if place in self._plain:
+            return self._plain[place]
         sheet, top, left, bottom, right = place
+        keys = [(sheet, row, column) for row in range(top, bottom + 1) for column in range(left, right + 1)]
         cells = Area()
-        for row in range(top, bottom + 1):
-            for column in range(left, right + 1):
-                try:
-                    cells.append(self.value((sheet, row, column)))
-                except Failed as failed:
-                    cells.append(failed)
+        for key in keys:
+            try:
+                cells.append(self.value(key))
+            except Failed as failed:
+                cells.append(failed)
+        if not any(_is_formula(self.cells.get(key)) for key in keys):
+            self._plain[place] = cells
         return cells
 
 
@@ -317,12 +329,12 @@ def _index(area: Any, place: Any) -> Any:
     return found
 
 
-def _match(wanted: Any, area: Any, exact: Any) -> float:
+def _match(wanted: Any, area: Area, exact: Any) -> float:
     assert exact == 0.0
-    for place, value in enumerate(area, start=1):
-        if isinstance(value, type(wanted)) and _compare("=", value, wanted):
-            return float(place)
-    raise Failed("#N/A")
+    assert isinstance(wanted, str)
+    if wanted.lower() not in area.places:
+        raise Failed("#N/A")
+    return float(area.places[wanted.lower()])
 
 
 def _domain(function: Callable[..., float]) -> Callable[..., float]:

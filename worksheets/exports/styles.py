@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from common.redact import redact
@@ -14,6 +15,7 @@ LONGEST_TEXT = 2000
 _BARE = ("count", "ratio", "fraction", "x", "1")
 
 
+@lru_cache(maxsize=4096)
 def clean(text: str) -> str:
     """A text from a file or a person, without control characters or secrets."""
     return safe_line(redact(text), limit=LONGEST_TEXT)
