@@ -105,10 +105,10 @@ class Workbook:
 
     def __post_init__(self) -> None:
         for key, given in self.plan.given().items():
-            self._field(key)
+            self.settable(key)
             self._given[key] = given
         for key in self.plan.measured:
-            self._field(key)
+            self.settable(key)
 
     def set(self, sheet: str, name: str, value: Any) -> None:
         """Gives an input a value: a number in its unit, a text with unit, or a `Given` with range and source.
@@ -117,7 +117,7 @@ class Workbook:
             InputError: no such input, or a value that cannot be; the old value stays.
         """
         key = f"{sheet}.{name}"
-        entry = self._field(key)
+        entry = self.settable(key)
         given = value if isinstance(value, Given) else Given(value=value)
         self._know(*self._needs_of(Ref(sheet, name)))
         # a link that leads nowhere must not keep anybody from giving the value
@@ -130,10 +130,22 @@ class Workbook:
     def clear(self, sheet: str, name: str) -> None:
         """Takes a typed value back: what was measured, looked up or assumed counts again."""
         key = f"{sheet}.{name}"
-        self._field(key)
+        self.settable(key)
         self._given.pop(key, None)
         self._typed.discard(key)
         self._forget(key)
+
+    def settable(self, key: str) -> Input:
+        """The input behind `sheet.input`.
+
+        Raises:
+            InputError: no such input.
+        """
+        sheet, _, name = key.partition(".")
+        entry = self.library.entry(Ref(sheet, name))
+        if not isinstance(entry, Input):
+            raise InputError(f"{key} is computed and cannot be set", fix="set one of its inputs")
+        return entry
 
     def compute(self, slug: str) -> Result:
         """Computes a sheet."""
@@ -228,13 +240,6 @@ class Workbook:
             return behind.untouched(found) if ref.part == "untouched" else behind.price_age(found, self.today)
         end = value.low if ref.part == "low" else value.high if ref.part == "high" else None
         return value.value if end is None else end
-
-    def _field(self, key: str) -> Input:
-        sheet, _, name = key.partition(".")
-        entry = self.library.entry(Ref(sheet, name))
-        if not isinstance(entry, Input):
-            raise InputError(f"{key} is computed and cannot be set", fix="set one of its inputs")
-        return entry
 
     def _forget(self, key: str) -> None:
         waiting = [key]

@@ -1,4 +1,4 @@
-"""Checks sheets and tables: units that do not fit, unknown names, circles, missing sources, inputs nobody uses."""
+"""Checks sheets, tables and plans: unknown names, units that do not fit, circles, missing sources, wrong values."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from worksheets.formulas.scalar import compile_formula
 from worksheets.formulas.syntax import Name, names
 from worksheets.library import Library, Ref, unit_of
 from worksheets.model import FILL, Advice, Input, Row, Sheet
+from worksheets.plan import CARD, Plan, load
 from worksheets.units import BOOL
 
 Where = tuple[int | str, ...]
@@ -24,7 +25,7 @@ _CODES = re.compile(r"\[([^\[\]]+)\]")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing to put right in a sheet or table."""
+    """One thing to put right in a sheet, table or plan."""
 
     file: Path
     line: int | None
@@ -73,6 +74,40 @@ def lint_table(path: Path) -> list[Problem]:
     return found
 
 
+def lint_plan(path: Path, library: Library | None = None, plan: Plan | None = None) -> list[Problem]:
+    """Every problem of a plan file: names that no sheet has, and values that cannot be."""
+    library = library or Library()
+    try:
+        plan = plan or load(path)
+    except InputError as error:
+        return [Problem(path, error.line, "error", error.message, error.fix or "")]
+    text = yamlfile.read_text(path)
+    found = [
+        Problem(path, yamlfile.line_of(text, where), "error", error.message, error.fix or "")
+        for where, error in _unfit(library, plan)
+    ]
+    return sorted(found, key=lambda problem: problem.line or 0)
+
+
+def _unfit(library: Library, plan: Plan) -> Iterator[tuple[Where, InputError]]:
+    from worksheets.engine import Workbook
+
+    places: dict[str, Where] = {f"{CARD}.{name}": ("card", name) for name in plan.card}
+    places |= {f"{sheet}.{name}": ("sheets", sheet, name) for sheet, values in plan.sheets.items() for name in values}
+    places |= {key: ("measured", key) for key in plan.measured}
+    book, fit = Workbook(library), {}
+    for key, where in places.items():
+        try:
+            fit[key] = book.settable(key)
+        except InputError as error:
+            yield where, error
+    # only all of them together tell: a price is held against its range in the currency of the plan
+    book = Workbook(library, plan.only(fit))
+    for key, entry in fit.items():
+        if wrong := book.cell(key.partition(".")[0], entry).error:
+            yield places[key], wrong
+
+
 def _unknown_codes(source: str) -> Iterator[tuple[str, str]]:
     for code in _CODES.findall(source):
         if code not in references.sources():
@@ -99,7 +134,7 @@ class _Linter:
             for message, fix in _unknown_codes(advice.source):
                 yield (("advice", i, "source"), "error", message, fix)
         for i, entry in enumerate(self.sheet.inputs):
-            if entry.name not in self.used and self.sheet.sheet != "plan":
+            if entry.name not in self.used and self.sheet.sheet != CARD:
                 yield (("inputs", i), "error", f"input `{entry.name}` is used by no row or rule", "use it or remove it")
         yield from self.circle()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,17 @@ class Plan(Model):
         flat = {(CARD, name): value for name, value in self.card.items()}
         flat |= {(sheet, name): value for sheet, values in self.sheets.items() for name, value in values.items()}
         return {f"{s}.{n}": v if isinstance(v, Given) else Given(value=v) for (s, n), v in flat.items()}
+
+    def only(self, keys: Container[str]) -> Plan:
+        """The plan with the values of these keys alone, as `sheet.input`."""
+        sheets = {s: {n: v for n, v in values.items() if f"{s}.{n}" in keys} for s, values in self.sheets.items()}
+        return self.model_copy(
+            update={
+                "card": {name: value for name, value in self.card.items() if f"{CARD}.{name}" in keys},
+                "sheets": sheets,
+                "measured": {key: value for key, value in self.measured.items() if key in keys},
+            }
+        )
 
 
 def load(path: Path) -> Plan:
