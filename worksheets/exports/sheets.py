@@ -11,6 +11,7 @@ from worksheets.exports.inputs import MISSING, InputLine, Put
 from worksheets.exports.layout import FIRST_LINE, HEAD_LINE, STATE_LINE, Drawn, Tab, address
 from worksheets.exports.styles import COLOURS, Styles, clean, number_format
 from worksheets.exports.translate import Formulas, scaled
+from worksheets.formulas import excel
 from worksheets.library import Ref
 from worksheets.model import Advice, Input, Row
 from worksheets.units import BOOL, TEXT, spell, unit
@@ -311,7 +312,7 @@ class SheetWriter:
         if any(self.formulas.stale(tab.slug, row) for row in tab.sheet.rows):
             flags = f"{address(tab.first_row, layout.STALE)}:{address(tab.last_row, layout.STALE)}"
             warning = say("values marked in column {column} are out of date: export again", column=self.stale_column)
-            alarm = f'IF(COUNTIF({flags},TRUE)>0,"{warning}","")'
+            alarm = f'IF(COUNTIF({flags},TRUE)>0,{excel.quoted(warning)},"")'
             self.put(STATE_LINE, layout.UNIT, Put("", alarm), self.styles.get(bold=True, font_color=COLOURS["fail"]))
 
     @property
