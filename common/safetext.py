@@ -45,5 +45,12 @@ def markdown(text: str) -> str:
     return re.sub(r"^(\s*)([#+=-]|\d+[.)])", r"\1\\\2", clean)
 
 
+def markdown_code(text: str) -> str:
+    """The text as a code span of Markdown, whatever backticks it holds."""
+    longest = max((len(m) for m in re.findall(r"`+", text)), default=0)
+    ticks = "`" * (longest + 1)
+    return f"{ticks} {text} {ticks}" if longest else f"`{text}`"
+
+
 def _cut(line: str, limit: int) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"

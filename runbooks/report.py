@@ -11,7 +11,9 @@ from typing import TypeAlias
 from rich.cells import cell_len, split_text
 
 from checks.findings import Evidence, Finding, Status
+from common.page import page
 from common.safetext import markdown as _md
+from common.safetext import markdown_code as _md_code
 from common.safetext import safe, safe_line
 from common.words import say
 from runbooks.documents import Conclusion, PathStep, WalkDocument
@@ -255,12 +257,6 @@ def as_markdown(document: WalkDocument) -> str:
     return re.sub(r"\n{3,}(?=#)", "\n\n", "\n".join(parts)).strip() + "\n"
 
 
-def _md_code(text: str) -> str:
-    longest = max((len(m) for m in re.findall(r"`+", text)), default=0)
-    ticks = "`" * (longest + 1)
-    return f"{ticks} {text} {ticks}" if longest else f"`{text}`"
-
-
 STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1c1c1c;"
     "background:#fff}pre{background:#f4f4f2;border:1px solid #ddd;padding:.5rem;overflow:auto}"
@@ -273,12 +269,7 @@ STYLE = (
 
 def as_html(document: WalkDocument) -> str:
     """One HTML file that needs nothing else; every text escaped, no scripts."""
-    title = escape(f"{safe_line(document.title or document.runbook)} - {safe_line(document.cluster)}")
-    parts = [
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
-        f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>",
-    ]
+    parts: list[str] = []
     depth = -1
     for block in blocks(document):
         wanted = block.depth if isinstance(block, Item) else -1
@@ -299,4 +290,4 @@ def as_html(document: WalkDocument) -> str:
                 body = escape("\n".join(lines))
                 parts.append(f"<figure><figcaption>{escape(caption)}</figcaption><pre>{body}</pre></figure>")
     parts.extend(["</ul>"] * (depth + 1))
-    return "\n".join([*parts, "</body>\n</html>\n"])
+    return page(f"{document.title or document.runbook} - {document.cluster}", STYLE, parts)
