@@ -46,20 +46,35 @@ def colour_wanted(choice: str) -> bool:
 
 def table(rows: Iterable[Sequence[str]], head: Sequence[str] = (), *, width: int | None = None) -> str:
     """Rows as aligned columns by terminal cells; the last column is cut to `width` when one is given."""
-    from rich.cells import cell_len, set_cell_size
-
     body = [[*row] for row in ([head] if head else [])] + [[*row] for row in rows]
     if not body:
         return ""
-    sizes = [max(cell_len(row[i]) for row in body) for i in range(len(body[0]))]
+    sizes = [max(_cells(row[i]) for row in body) for i in range(len(body[0]))]
     lines = []
     for row in body:
-        cells = [set_cell_size(cell, size) for cell, size in zip(row[:-1], sizes[:-1], strict=True)]
+        cells = [_sized(cell, size) for cell, size in zip(row[:-1], sizes[:-1], strict=True)]
         line = "  ".join([*cells, row[-1]]).rstrip()
-        lines.append(set_cell_size(line, width).rstrip() if width and cell_len(line) > width else line)
+        lines.append(_sized(line, width).rstrip() if width and _cells(line) > width else line)
     if head:
         lines.insert(1, "  ".join("-" * min(size, 60) for size in sizes)[: width or None])
     return "\n".join(lines)
+
+
+def _cells(text: str) -> int:
+    # most tables are ASCII, and rich takes a tenth of a short command to load
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _sized(text: str, size: int) -> str:
+    if text.isascii():
+        return text[:size].ljust(size)
+    from rich.cells import set_cell_size
+
+    return set_cell_size(text, size)
 
 
 def csv(rows: Iterable[Sequence[str | float]], head: Sequence[str]) -> str:
