@@ -42,7 +42,8 @@ def markdown(text: str) -> str:
     """The text with a backslash before what Markdown or HTML would act on."""
     # node sets, ids and paths are full of brackets, dots and hyphens; those stay readable
     clean = re.sub(r"([\\`*\[\]<>|~]|(?<!\w)_|_(?!\w))", r"\\\1", text.replace("&", "&amp;"))
-    return re.sub(r"^(\s*)([#+=-]|\d+[.)])", r"\1\\\2", clean)
+    # the line's first mark, or the dot after its first number, may begin a heading or a list
+    return re.sub(r"^(\s*)([#+=-])|^(\s*\d+)([.)])(?=\s|$)", r"\1\3\\\2\4", clean)
 
 
 def markdown_code(text: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from common import words
 from common.redact import GONE, redact
-from common.safetext import HIDDEN, safe, safe_line
+from common.safetext import HIDDEN, markdown, markdown_code, safe, safe_line
 
 
 @given(st.text())
@@ -45,3 +46,23 @@ def test_a_text_may_be_given_per_language() -> None:
     finally:
         words.set_language("en")
     assert words.say("no such key {n}", n=3) == "no such key 3"
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("5.859 h", "5.859 h"),
+        ("5. gpu017 first", "5\\. gpu017 first"),
+        ("2) drain", "2\\) drain"),
+        ("- item", "\\- item"),
+        ("# head", "\\# head"),
+        ("a_b *c* <d>", "a_b \\*c\\* \\<d\\>"),
+    ],
+)
+def test_markdown_keeps_numbers_and_takes_the_meaning_from_marks(text: str, escaped: str) -> None:
+    assert markdown(text) == escaped
+
+
+@pytest.mark.parametrize(("text", "span"), [("a | b", "`a | b`"), ("a `b` c", "`` a `b` c ``"), ("``", "``` `` ```")])
+def test_a_code_span_holds_any_backticks(text: str, span: str) -> None:
+    assert markdown_code(text) == span
