@@ -169,6 +169,8 @@ class _Linter:
             if not row and not found.key:
                 raise InputError(f"table {table} has no key", fix=f"write from: {table}.ROW.{column}")
             kind = kind_of_unit(self.column(table, column))
+            if not row:
+                self.kind_of_name(Name(str(found.key), 0))
         else:
             kind = self.kind_of_ref(self.library.resolve(self.sheet.sheet, entry.from_))
         if kind != kind_of_unit(entry.unit):

@@ -20,7 +20,7 @@ from worksheets.engine import Result, Workbook
 from worksheets.library import Library
 
 LIBRARY = Library()
-SHEETS = ("checkpoint-write", "stripe-count")
+SHEETS = ("storage-tiers", "checkpoint-write", "stripe-count")
 
 
 def computed(sheet: str, **given: Any) -> Result:
@@ -147,3 +147,26 @@ def test_every_runbook_that_a_sheet_names_is_shipped() -> None:
         named = {a.runbook for a in LIBRARY.sheet(slug).advice if a.runbook}
         assert named
         assert named <= shipped
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    kind=st.sampled_from(["text", "samples", "steps"]),
+    busy=st.tuples(st.floats(0.3, 1), st.floats(0.3, 1)).map(sorted),
+    cache=st.sampled_from(["none", "shard", "full"]), years=st.tuples(st.floats(0, 10), st.floats(0, 10)).map(sorted),
+    usable=st.tuples(st.floats(0.5, 1), st.floats(0.5, 1)).map(sorted), growth=st.floats(0, 500),
+)  # fmt: skip
+def test_busier_gpus_read_no_less_and_more_years_or_less_usable_space_need_no_smaller_tiers(
+    kind: str, busy: list[float], cache: str, years: list[float], usable: list[float], growth: float
+) -> None:
+    given = {"data_kind": kind, "local_cache": cache, "data_growth": growth}
+    small = computed("storage-tiers", **given, accel_util=busy[0], horizon=years[0], fs_usable=usable[1])
+    large = computed("storage-tiers", **given, accel_util=busy[1], horizon=years[1], fs_usable=usable[0])
+    for row in ("read_rate_gpu", "read_rate", "rate_hot", "cap_hot", "cap_warm", "cap_cold", "nvme_needed"):
+        assert small[row] <= large[row] * (1 + 1e-12)
+    assert large["rate_hot"] <= large["read_rate"] <= large["read_full_gpu"] * large["gpus"] * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(("filesystem", "usable"), [("lustre", 0.8), ("gpfs", 1.0), ("cloud-nfs", 0.89)])
+def test_the_kind_of_filesystem_brings_its_usable_space(filesystem: str, usable: float) -> None:
+    assert computed("storage-tiers", filesystem=filesystem)["fs_usable"] == usable
