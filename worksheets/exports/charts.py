@@ -17,8 +17,9 @@ from worksheets.values import is_number
 
 MOST_CHARTS = 4
 FEWEST_PARTS = 3
+FEWEST_POINTS = 4
 MOST_BARS = 8
-_WIDTH, _HEIGHT, _LINES = 620, 320, 22
+_WIDTH, _HEIGHT, _LINES = 560, 320, 17
 _STEEP = 30
 """From this ratio of its ends on, an axis is logarithmic."""
 
@@ -49,21 +50,37 @@ def _numbers(tab: Tab, *, lists: bool) -> list[Row]:
     ]
 
 
-def _curves(tab: Tab) -> Iterator[Chart]:
-    rows = _numbers(tab, lists=True)
-    for over in rows:
-        # an axis is what other lists are computed from, and comes from no list but numbers that count up
-        place = tab.lists[over.name]
-        values = tab.result.rows[over.name].value
-        if values is None or any(a >= b for a, b in zip(values.value, values.value[1:], strict=False)):
+def _curves(tab: Tab) -> list[Chart]:
+    rows = {row.name: row for row in _numbers(tab, lists=True) if tab.lists[row.name].length >= FEWEST_POINTS}
+    found: list[Chart] = []
+    for over in rows.values():
+        value = tab.result.rows[over.name].value
+        # an axis counts up and comes from no other list
+        if value is None or any(a >= b for a, b in zip(value.value, value.value[1:], strict=False)):
             continue
-        above = [r for r in rows if over.name in {n.name for n in names(r.tree)} and r is not over]
+        if _under(tab, over) & rows.keys():
+            continue
         by_unit: dict[str, list[Row]] = defaultdict(list)
-        for row in above:
-            if tab.lists[row.name].length == place.length > 1:
+        for row in rows.values():
+            if over.name in _under(tab, row) and tab.lists[row.name].length == tab.lists[over.name].length:
                 by_unit[row.unit].append(row)
         for name, members in by_unit.items():
-            yield Chart("curve", " · ".join(str(r.label) for r in members[:3]), name, tuple(members[:MOST_BARS]), over)
+            drawn = [row for row in members if row.show] or members
+            title = " · ".join(str(row.label) for row in drawn[:3])
+            found.append(Chart("curve", title, name, tuple(drawn[:MOST_BARS]), over))
+    return sorted(found, key=lambda chart: -len(chart.rows))
+
+
+def _under(tab: Tab, row: Row) -> set[str]:
+    """The rows of the sheet on which a row rests."""
+    found: set[str] = set()
+    waiting = [row]
+    while waiting:
+        for name in {n.name for n in names(waiting.pop().tree)} - found:
+            if isinstance(entry := tab.sheet.get(name), Row):
+                found.add(name)
+                waiting.append(entry)
+    return found
 
 
 def _sums(tab: Tab) -> Iterator[Chart]:
@@ -102,10 +119,9 @@ def _alike(tab: Tab) -> Iterator[Chart]:
 
 def draw(workbook: Any, sheet: Any, tab: Tab) -> None:
     """Draws the charts of a worksheet below its lines."""
-    line = tab.end + 1
-    for chart in charts(tab):
-        sheet.insert_chart(line, layout.LABEL, _drawn(workbook, tab, chart))
-        line += _LINES
+    for place, chart in enumerate(charts(tab)):
+        line, beside = tab.end + 1 + place // 2 * _LINES, place % 2 * (_WIDTH + 20)
+        sheet.insert_chart(line, layout.LABEL, _drawn(workbook, tab, chart), {"x_offset": beside})
 
 
 def _drawn(workbook: Any, tab: Tab, chart: Chart) -> Any:
@@ -120,7 +136,10 @@ def _drawn(workbook: Any, tab: Tab, chart: Chart) -> Any:
     name = tab.result.rows[chart.rows[0].name].value
     shown = chart.unit if name is None else name.unit
     drawn.set_title({"name": clean(chart.title)[:100], "name_font": {"size": 11}, "overlay": False})
-    drawn.set_y_axis({"name": shown, "major_gridlines": {"visible": True, "line": {"color": "#E4E7EB"}}})
+    grid = {"visible": True, "line": {"color": "#E4E7EB"}}
+    drawn.set_y_axis(
+        {"name": shown, "major_gridlines": grid, "num_format": "[>=1000]#,##0;General", "num_font": {"size": 8}}
+    )
     if chart.over is not None:
         drawn.set_x_axis(_axis(tab, chart.over))
     else:

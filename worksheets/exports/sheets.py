@@ -18,7 +18,7 @@ from worksheets.units import BOOL, TEXT, spell, unit
 from worksheets.values import is_number
 
 WIDTHS = {
-    layout.LABEL: 44, layout.VALUE: 18, layout.UNIT: 17, layout.LOW: 12, layout.HIGH: 12, layout.DEFAULT: 14,
+    layout.LABEL: 44, layout.VALUE: 18, layout.UNIT: 17, layout.LOW: 13, layout.HIGH: 13, layout.DEFAULT: 15,
     layout.ORIGIN: 10, layout.SOURCE: 20, layout.DATE: 9, layout.FORMULA: 60, layout.NOTE: 50, layout.NAME: 22,
     layout.NAME + 1: 3, layout.BASE: 15, layout.BASE_LOW: 13, layout.BASE_HIGH: 13, layout.BASE_DEFAULT: 13,
     layout.BASE_UNIT: 12, layout.LINE: 8, layout.IS_DEFAULT: 9, layout.TEXT: 24, layout.STALE: 12,
@@ -85,7 +85,7 @@ class SheetWriter:
         sheet.set_paper(9)
         sheet.fit_to_pages(1, 0)
         sheet.repeat_rows(HEAD_LINE)
-        sheet.print_area(0, 0, self.tab.end + 60, layout.NAME)
+        sheet.print_area(0, 0, self.tab.end + 60, layout.DATE)
 
     def text(self, line: int, column: int, text: str, style: Any = None) -> None:
         """A text, never taken for a formula."""
@@ -129,9 +129,9 @@ class SheetWriter:
             named = texts.named(entry.unit, self.formulas.currency(self.tab.slug))
             value = self.tab.result.inputs.get(entry.name) or self.tab.result.rows[entry.name]
             shown = value.value.unit if value.value is not None else entry.unit
-            self.put(line, layout.UNIT, Put(shown, named), self.styles.text)
+            self.put(line, layout.UNIT, Put(shown, named), self.styles.beside)
         elif is_number(entry.unit):
-            self.text(line, layout.UNIT, entry.unit)
+            self.text(line, layout.UNIT, entry.unit, self.styles.beside)
 
     def words(self, ref: Ref) -> str:
         """What the formula in words says now."""
@@ -145,7 +145,7 @@ class SheetWriter:
         filled = InputLine(self.formulas, self.tab.slug, entry)
         number = number_format(None if filled.value is None else filled.value.value, entry.unit)
         for column, put in filled.cells().items():
-            style = self.styles.text
+            style = self.styles.beside if column == layout.ORIGIN else self.styles.text
             if column > layout.NAME:
                 style = self.styles.working()
             elif column in (layout.VALUE, layout.LOW, layout.HIGH, layout.DEFAULT):
@@ -191,7 +191,7 @@ class SheetWriter:
     def row(self, line: int, entry: Row) -> None:
         """The line of a result."""
         slug, value = self.tab.slug, self.tab.result.rows[entry.name].value
-        self.text(line, layout.ORIGIN, say("computed"))
+        self.text(line, layout.ORIGIN, say("computed"), self.styles.beside)
         self.text(line, layout.SOURCE, entry.source)
         self.text(line, layout.FORMULA, entry.formula, self.styles.quiet)
         said = self.formulas.row(slug, entry)

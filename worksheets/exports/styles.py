@@ -11,7 +11,7 @@ from worksheets.units import BOOL, TEXT, unit
 
 INK, GREY, RULE, FILLED, ENTRY, HEAD = "#1F2933", "#7B8794", "#CBD2D9", "#F5F7FA", "#FFF8DB", "#243B53"
 COLOURS = {"ok": "#1B7F4B", "info": "#1D5FA8", "warn": "#A15C00", "fail": "#B42318", "not-enough-input": "#A15C00"}
-LONGEST_TEXT = 2000
+LONGEST_TEXT, LONGEST_UNIT = 2000, 9
 _BARE = ("count", "ratio", "fraction", "x", "1")
 
 
@@ -22,11 +22,11 @@ def clean(text: str) -> str:
 
 
 def number_format(value: Any, name: str, *, with_unit: bool = True) -> str:
-    """The number format for a value in its display unit; the unit stands in it unless the plan's currency does."""
+    """The number format for a value in its display unit, with a short unit in it that does not change."""
     if name in (TEXT, BOOL) or isinstance(value, bool | str):
         return "General"
     shown = 0.0 if value is None else abs(float(value) / unit(name).factor)
-    plain = name in _BARE or "currency" in name or not with_unit
+    plain = name in _BARE or "currency" in name or len(name) > LONGEST_UNIT or not with_unit
     tail = "" if plain else f'"{"" if name == "%" else " "}{name}"'
     if shown and (shown < 1e-3 or shown >= 1e12):
         return f"0.000E+00{tail}"
@@ -75,6 +75,11 @@ class Styles:
     def text(self) -> Any:
         """Plain text."""
         return self.get()
+
+    @property
+    def beside(self) -> Any:
+        """Text that stands beside a number."""
+        return self.get(indent=1)
 
     @property
     def quiet(self) -> Any:
