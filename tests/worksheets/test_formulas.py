@@ -218,6 +218,15 @@ def test_a_formula_becomes_a_spreadsheet_formula(text: str, expected: Any) -> No
     assert sheet_formula(text) == expected
 
 
+def test_a_name_that_may_have_no_value_is_not_asked_in_vain() -> None:
+    fragile: Callable[[str], bool] = lambda name: name == "b"  # noqa: E731
+    say: Callable[[str], Any] = lambda text: excel.translate(  # noqa: E731
+        parse(text), str.upper, lambda node: 0.0, bool, fragile=fragile
+    )
+    assert say("a > 1 or b > 1") == "IF((A>1),TRUE,(B>1))"
+    assert say("b > 1 or a > 1") == "OR((B>1),(A>1))"
+
+
 def test_neighbouring_cells_are_spelt_as_a_range() -> None:
     cells = tuple(f"'my-sheet'!$V${row}" for row in range(6, 9))
     say: Callable[[str], Any] = lambda text: excel.translate(parse(text), lambda n: cells, lambda node: 0.0, bool)  # noqa: E731

@@ -6,6 +6,7 @@ import datetime
 import re
 import shutil
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -176,6 +177,12 @@ def test_a_file_that_cannot_be_written_is_named(own: Library, tmp_path: Path) ->
     with pytest.raises(WriteError, match="nowhere"):
         write_workbook(tmp_path / "nowhere" / "book.xlsx", Workbook(own), ["own"])
     assert list(tmp_path.glob("*.xlsx")) == []
+
+
+def test_the_writer_loads_with_the_first_workbook_only() -> None:
+    code = "import sys, worksheets.exports.xlsx; print('xlsxwriter' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 def test_equal_plans_give_equal_files(own: Library) -> None:

@@ -60,11 +60,12 @@ def _curves(tab: Tab) -> list[Chart]:
             continue
         if _under(tab, over) & rows.keys():
             continue
-        by_unit: dict[str, list[Row]] = defaultdict(list)
+        by_unit: dict[tuple[str, str], list[Row]] = defaultdict(list)
         for row in rows.values():
             if over.name in _under(tab, row) and tab.lists[row.name].length == tab.lists[over.name].length:
-                by_unit[row.unit].append(row)
-        for name, members in by_unit.items():
+                # a bare count says nothing about what is counted
+                by_unit[row.unit, row.name if row.unit == "count" else ""].append(row)
+        for (name, _), members in by_unit.items():
             drawn = [row for row in members if row.show] or members
             title = " · ".join(str(row.label) for row in drawn[:3])
             found.append(Chart("curve", title, name, tuple(drawn[:MOST_BARS]), over))

@@ -189,9 +189,9 @@ class InputLine:
         if self.table is not None:
             figure = self.formulas.tables.pick(tables.BASE, self.here(layout.LINE)) + self.worth
             return f"IFERROR({figure},{plain})" if plain else figure
-        if self.source_ref is not None:
+        if (source := self.source_ref) is not None:
             link = self.linked(layout.BASE)
-            return f"IF(ISNA({link}),{plain},{link})" if plain and self.short else link
+            return f"IF(ISNA({link}),{plain},{link})" if plain and self.formulas.fragile(source) else link
         if not plain or self.worth:
             return plain or "NA()"
         return self.reckoned(layout.DEFAULT)
@@ -254,9 +254,10 @@ class InputLine:
             of_figure = (tables.BASE_LOW, tables.BASE_HIGH)[end]
             figure = self.formulas.tables.pick(of_figure, self.here(layout.LINE)) + self.worth
             return f"IFERROR({figure},{self.plain_end(end)})"
-        if self.source_ref is not None:
+        if (source := self.source_ref) is not None:
             link = self.linked(column)
-            return f"IF(ISNA({link}),{self.plain_end(end)},{link})" if self.short and self.entry.spread else link
+            fallback = bool(self.plain_default()) and self.formulas.fragile(source)
+            return f"IF(ISNA({link}),{self.plain_end(end)},{link})" if fallback else link
         return self.plain_end(end) if self.entry.spread else self.here(layout.BASE_DEFAULT)
 
     def provenance(self, default: Value | None) -> dict[int, Put]:

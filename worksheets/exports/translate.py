@@ -37,6 +37,7 @@ class Formulas:
     tables: Tables
     following: Following
     _ranged: dict[str, bool] = field(default_factory=dict)
+    _fragile: dict[str, bool] = field(default_factory=dict)
 
     def value(self, ref: Ref) -> Value | None:
         """What the engine computed; None where it could not."""
@@ -82,6 +83,18 @@ class Formulas:
             return self.tables.ranged(table, rest.rpartition(".")[2])
         return bool(entry.from_) and self.ranged(self.book.library.resolve(ref.sheet, str(entry.from_)))
 
+    def fragile(self, ref: Ref) -> bool:
+        """Whether an input or row may have no value, because something was not given or cannot be computed."""
+        if ref.key not in self._fragile:
+            entry = self.book.library.entry(ref)
+            if isinstance(entry, Row):
+                refs = self.book.library.ready(ref.sheet, entry).names
+                self._fragile[ref.key] = excel.may_fail(entry.tree, lambda name: self.fragile(refs[name]))
+            else:
+                needs = fields.needs(self.book.library, ref.sheet, entry)
+                self._fragile[ref.key] = entry.default is None or any(self.fragile(need) for need in needs)
+        return self._fragile[ref.key]
+
     def row(self, slug: str, row: Row) -> Said:
         """The formula of a row in base units; its value where it cannot be said, which `following.whole` then knows."""
         value = self.value(Ref(slug, row.name))
@@ -122,7 +135,8 @@ class Formulas:
             return kind_of(node, of_name, column) == TEXT_UNIT
 
         compute = lambda node: self._computed(slug, entry, node)  # noqa: E731
-        said: Said = excel.translate(entry.tree, cells, compute, is_text, self.tables.lookup)
+        fragile: Callable[[str], bool] = lambda name: self.fragile(refs[name])  # noqa: E731
+        said: Said = excel.translate(entry.tree, cells, compute, is_text, self.tables.lookup, fragile)
         if any(len(formula) > LONGEST for formula in ((said,) if isinstance(said, str) else said)):
             raise FormulaError("too long for a spreadsheet")
         return said
@@ -208,9 +222,11 @@ class Formulas:
         if ref.name in self.tabs[ref.sheet].lists:
             return '&", "&'.join(self.items(ref, slug, 2))
         if ref.part == "value" or not self.ranged(ref):
-            return self.cell(ref, TEXT, slug)
-        cell = self.cell(ref, BASE_LOW if ref.part == "low" else BASE_HIGH, slug)
-        return f"({texts.formula(scaled(cell, entry.unit), entry.unit, self.currency(slug))})"
+            said, else_ = self.cell(ref, TEXT, slug), '"-"' if ref.part == "value" else '"?"'
+        else:
+            cell = self.cell(ref, BASE_LOW if ref.part == "low" else BASE_HIGH, slug)
+            said, else_ = f"({texts.formula(scaled(cell, entry.unit), entry.unit, self.currency(slug))})", '"?"'
+        return f"IFERROR({said},{else_})" if self.fragile(ref) else said
 
     def said_of(self, ref: Ref, slug: str) -> str:
         """The formula that says an input or row as people read it."""

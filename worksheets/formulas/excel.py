@@ -27,12 +27,14 @@ def translate(
     compute: Callable[[Node], Any],
     is_text: Callable[[Node], bool],
     lookup: Lookup | None = None,
+    fragile: Callable[[str], bool] = lambda name: False,
 ) -> Any:
     """The formula without `=`; a tuple of formulas for a list. `compute` gives the value of a part of it.
 
-    `is_text` says which parts are texts, as their comparison is spelt differently.
+    `is_text` says which parts are texts, as their comparison is spelt differently; `fragile` which names may have no
+    value, so that nothing may ask for them in vain.
     """
-    return _Translator(cells, compute, is_text, lookup).say(node)
+    return _Translator(cells, compute, is_text, lookup, fragile).say(node)
 
 
 def fixed(node: Node, tables: bool = False) -> tuple[str, ...]:
@@ -98,8 +100,10 @@ class _Translator:
         compute: Callable[[Node], Any],
         is_text: Callable[[Node], bool],
         lookup: Lookup | None,
+        fragile: Callable[[str], bool],
     ) -> None:
-        self.cells, self.compute, self.is_text, self.lookup = cells, compute, is_text, lookup
+        self.cells, self.compute, self.is_text = cells, compute, is_text
+        self.lookup, self.fragile = lookup, fragile
 
     def say(self, node: Node) -> Any:
         match node:
@@ -122,7 +126,7 @@ class _Translator:
         if len(parts) == 1:
             return each(lambda a: f"(-{a})", *parts)
         if operator in ("and", "or"):
-            return each(_both(operator, _may_fail(node.operands[1])).format, *parts)
+            return each(_both(operator, may_fail(node.operands[1], self.fragile)).format, *parts)
         if operator in ("==", "!=") and self.is_text(node.operands[0]):
             # a spreadsheet's = does not tell small letters from large ones
             whole = "EXACT({},{})" if operator == "==" else "NOT(EXACT({},{}))"
@@ -171,12 +175,14 @@ class _Translator:
         return each(lambda key: lookup(str(table.value), key, str(column.value)), self.say(row))
 
 
-def _may_fail(node: Node) -> bool:
-    """True when computing the formula can end in an error, whatever stands in its cells."""
+def may_fail(node: Node, fragile: Callable[[str], bool]) -> bool:
+    """Whether computing a formula can end in an error; `fragile` says so of its names."""
+    if isinstance(node, Name):
+        return fragile(node.name)
     own = (isinstance(node, Operation) and node.operator in ("/", "^")) or (
         isinstance(node, Call) and node.function not in _NEVER_FAIL
     )
-    return own or any(_may_fail(part) for part in parts(node))
+    return own or any(may_fail(part, fragile) for part in parts(node))
 
 
 def _both(operator: str, fragile: bool) -> str:
