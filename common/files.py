@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 from common.errors import WriteError
@@ -15,6 +14,8 @@ def write_atomically(path: Path, data: bytes) -> None:
     Raises:
         WriteError: with the file and the reason.
     """
+    import tempfile
+
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
