@@ -78,6 +78,10 @@ class Fleet:
                 f"  UserKnownHostsFile {self.folder}/known_hosts\n  IdentityAgent none\n"
             )
 
+    def pid(self, node: str) -> int:
+        """The process of its server; log-ins are children of it."""
+        return self._pids[node].pid
+
     def hang(self, node: str) -> None:
         """The node still takes connections and never answers."""
         self._pids[node].send_signal(signal.SIGSTOP)
