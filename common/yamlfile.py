@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import types
 import typing
@@ -203,6 +202,8 @@ def _explain(error: ValidationError, text: str, model: type[BaseModel], path: Pa
 
 def nearest(word: str, valid: typing.Iterable[str]) -> str:
     """A fix text for a word that is not among the valid ones."""
+    import difflib
+
     names = sorted(valid)
     close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
     if close:

@@ -94,7 +94,7 @@ class Workbook:
     """All sheets over one plan. Change inputs with `set`; `compute` then redoes only what depends on them."""
 
     library: Library = field(default_factory=Library)
-    plan: Plan = field(default_factory=Plan)
+    plan: Plan = field(default_factory=Plan.model_construct)
     today: datetime.date = field(default_factory=datetime.date.today)
     _given: dict[str, Given] = field(default_factory=dict)
     _typed: set[str] = field(default_factory=set)

@@ -113,7 +113,8 @@ class References:
             raise InputError(f"table {table} has no column `{column}`", fix=nearest(column, found.columns))
         line = found.rows[row]
         given = line.cells.get(column)
-        cell = given if isinstance(given, Cell) else Cell(value=given)
+        # what stands in the table is checked already
+        cell = given if isinstance(given, Cell) else Cell.model_construct(value=given)
         if cell.value is None:
             return None
         name = found.columns[column].unit

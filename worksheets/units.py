@@ -6,7 +6,6 @@ nodes, layers, parameters, sequences) carry no dimension; tokens do, so that per
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -202,6 +201,8 @@ def _symbol(text: str, symbol: str) -> Unit:
 
 
 def _hint(symbol: str) -> str:
+    import difflib
+
     close = difflib.get_close_matches(symbol, TABLE, n=3, cutoff=0.6)
     return "did you mean " + ", ".join(f"`{c}`" for c in close) if close else "write for example GB/s, GiB, days, %"
 

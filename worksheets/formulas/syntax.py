@@ -10,7 +10,8 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NoReturn
+from functools import cache
+from typing import NamedTuple, NoReturn
 
 from common.errors import InputError
 from worksheets.units import Unit, unit
@@ -102,14 +103,14 @@ _NOT, _NEGATE = 3, 7
 _MISTAKES = {"=": "write `==`", "&": "write `and`", "|": "write `or`", "!": "write `not`", "%": "write 0.05 or 5[%]"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(NamedTuple):
     kind: str
     text: str
     unit: str | None
     position: int
 
 
+@cache
 def parse(text: str) -> Node:
     """The tree of a formula.
 
