@@ -98,7 +98,7 @@ def test_the_first_binding_limit_is_named_with_its_numbers(given: dict[str, Any]
         ({"water": True}, "rear-door exchangers, for water is at the racks; or 2 nodes per rack"),
         ({"water": True, "rack_kw": 70}, "direct liquid cooling, for water is at the racks; or 2 nodes per rack"),
         ({"hall_cooling": "air", "node_max_w": 8000}, "2 nodes per rack"),
-        ({"hall_cooling": "air", "node_max_w": 25000}, "water to the racks"),
+        ({"hall_cooling": "air", "node_max_w": 35000}, "water to the racks"),
         ({"hall_cooling": "air", "node_max_w": 9000, "rack_kw": 36}, "close the aisles; or 2 nodes per rack"),
     ],
 )
