@@ -148,7 +148,8 @@ class Connections:
         with self._lock:
             connections, self._open = list(self._open.values()), {}
             dialled, self._dialled = list(self._dialled.values()), {}
-        for connection in connections:
+        # a jump host was there before what goes through it, and goes after it
+        for connection in reversed(connections):
             connection.close()
         for made in dialled:
             if isinstance(made, socket.socket):

@@ -166,6 +166,9 @@ def _connect(
 
     stream = dialled or _stream(target, deadline, through)
     transport = Transport(stream)
+    if through is not None:
+        # its thread says goodbye through the jump host's connection, which may be gone by then
+        transport.run = contextlib.suppress(EOFError, OSError)(transport.run)  # type: ignore[method-assign]
     try:
         left = max(0.1, deadline - time.monotonic())
         transport.banner_timeout = transport.handshake_timeout = transport.auth_timeout = left
