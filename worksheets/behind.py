@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from common.words import say
@@ -12,6 +12,7 @@ from worksheets.library import Library, Ref
 from worksheets.model import Input
 from worksheets.values import Value
 
+OLD_DAYS = 183
 NAMED = 6
 """How many assumptions a text names before it only counts."""
 
@@ -39,19 +40,28 @@ def behind(
     given: Container[str],
 ) -> tuple[Standing, ...]:
     """Every input on which a computed number rests, through all sheets; a typed value hides what it replaces."""
+    found = _inputs(library, (ref,), cells, needs, given)
+    return (*found, *_rate(library, found, cells, given))
+
+
+def _inputs(
+    library: Library,
+    refs: Sequence[Ref],
+    cells: Mapping[str, object],
+    needs: Callable[[Ref], tuple[Ref, ...]],
+    given: Container[str],
+) -> list[Standing]:
     seen: dict[str, Standing | None] = {}
-    waiting = [ref]
+    waiting = [*reversed(refs)]
     while waiting:
         at = waiting.pop()
-        value, entry = cells.get(at.key), library.entry(at)
-        if at.key in seen or not isinstance(value, Value):
+        if at.key in seen or not isinstance(value := cells.get(at.key), Value):
             continue
-        typed = at.key in given
+        typed, entry = at.key in given, library.entry(at)
         seen[at.key] = Standing(at, entry, value, typed) if isinstance(entry, Input) else None
         if not typed:
             waiting.extend(need for need in needs(at) if need not in fields.MONEY)
-    found = [standing for standing in seen.values() if standing is not None]
-    return (*found, *_rate(library, found, cells, given))
+    return [standing for standing in seen.values() if standing is not None]
 
 
 def _rate(
@@ -85,6 +95,37 @@ def price_age(found: tuple[Standing, ...], today: datetime.date) -> float:
     """How old the oldest dated price among them is, in seconds; 0 when none has a date."""
     ages = [age_days(standing.value.date, today) for standing in found if standing.priced and standing.value.date]
     return max(0.0, *ages, 0.0) * 86400.0
+
+
+def old_prices(
+    library: Library,
+    refs: Sequence[Ref],
+    cells: Mapping[str, object],
+    needs: Callable[[Ref], tuple[Ref, ...]],
+    given: Container[str],
+    today: datetime.date,
+) -> list[Standing]:
+    """The prices behind the lines of a sheet that are older than six months, but for those typed or measured.
+
+    A price handed from sheet to sheet is told once: as an input of this sheet, else where it comes from.
+    """
+    found = {standing.ref.key: standing for standing in _inputs(library, refs, cells, needs, given)}
+    told: dict[str, Standing] = {}
+    for standing in found.values():
+        date, origin = standing.value.date, standing.value.origin
+        if not standing.priced or not date or origin in ("user", "measured") or age_days(date, today) <= OLD_DAYS:
+            continue
+        root = _origin(library, standing, found)
+        told.setdefault(root.ref.key, standing if standing.ref in refs else root)
+    return list(told.values())
+
+
+def _origin(library: Library, standing: Standing, found: Mapping[str, Standing]) -> Standing:
+    link = standing.entry.from_
+    if not link or not fields.followed(standing.entry, standing.value):
+        return standing
+    before = found.get(library.resolve(standing.ref.sheet, link).key)
+    return standing if before is None else _origin(library, before, found)
 
 
 def age_days(date: str, today: datetime.date) -> int:

@@ -18,7 +18,6 @@ from worksheets.plan import CARD, Given, Plan
 from worksheets.values import NotEnoughError, State, Value, show
 
 Outcome = Value | InputError
-OLD_DAYS = 183
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +166,7 @@ class Workbook:
             state = "fail"
         elif "warn" in severities:
             state = "warn"
-        return Result(sheet, inputs, rows, said, tuple(self._notes(inputs)), missing, state)
+        return Result(sheet, inputs, rows, said, tuple(self._notes(slug)), missing, state)
 
     def cell(self, slug: str, entry: Input | Row) -> Cell:
         """One input or row as it stands."""
@@ -360,13 +359,14 @@ class Workbook:
             return ", ".join(self._told(str(entry.words.get(str(v), v)), refs) for v in value.value)
         return self._told(str(entry.words.get(str(value.value), "")), refs).strip()
 
-    def _notes(self, inputs: Mapping[str, Cell]) -> Iterator[str]:
-        for cell in inputs.values():
-            value, entry = cell.value, cell.entry
-            if value is None or not value.date or not isinstance(entry, Input) or not fields.priced(entry):
-                continue
-            if value.origin not in ("user", "measured") and behind.age_days(value.date, self.today) > OLD_DAYS:
-                yield say("the price of {name} is of {date}, older than six months", name=entry.name, date=value.date)
+    def _notes(self, slug: str) -> Iterator[str]:
+        """Prices older than six months behind the sheet, its own by name and those of other sheets as `sheet.input`."""
+        sheet, given = self.library.sheet(slug), {*self._given, *self.plan.measured}
+        refs = [Ref(slug, entry.name) for entry in (*sheet.inputs, *sheet.rows)]
+        for standing in behind.old_prices(self.library, refs, self._cells, self._needs_of, given, self.today):
+            name = standing.ref.name if standing.ref.sheet == slug else standing.ref.key
+            date = standing.value.date
+            yield say("the price of {name} is of {date}, older than six months", name=name, date=date)
 
 
 def compute(

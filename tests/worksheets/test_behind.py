@@ -137,3 +137,38 @@ def test_what_a_number_rests_on_has_a_kind_that_the_lint_knows(tmp_path: Path) -
     assert lint_sheet(path) == []
     path.write_text(SHEETS["summary"].replace('twice.untouched != ""', "twice.untouched > 1"), encoding="utf-8")
     assert any("compares" in str(problem) for problem in lint_sheet(path))
+
+
+OLD = datetime.date(2026, 8, 1)
+
+
+def test_an_old_price_of_another_sheet_is_noted_by_its_full_name(tmp_path: Path) -> None:
+    workbook = book(tmp_path, OLD)
+    assert workbook.compute("costs").notes == ("the price of price is of 2026-01-01, older than six months",)
+    assert workbook.compute("summary").notes == ("the price of costs.price is of 2026-01-01, older than six months",)
+    workbook.set("costs", "price", "4 USD")
+    assert workbook.compute("summary").notes == ()
+
+
+def test_an_old_price_that_is_handed_on_is_noted_once(tmp_path: Path) -> None:
+    book(tmp_path)
+    text = """
+sheet: {0}
+id: W90
+title: T
+question: Q
+inputs:
+  - {{name: cost, label: C, unit: currency, range: [0, 10], kind: assumption, from: {1}}}
+rows:
+  - {{name: total, label: T, unit: currency, formula: cost + costs.price}}
+"""
+    (tmp_path / "middle.yaml").write_text(text.format("middle", "costs.price"), encoding="utf-8")
+    (tmp_path / "last.yaml").write_text(text.format("last", "middle.cost"), encoding="utf-8")
+    notes = Workbook(Library((tmp_path,)), today=OLD).compute("last").notes
+    assert notes == ("the price of cost is of 2026-01-01, older than six months",)
+
+
+def test_a_price_with_an_old_date_of_its_own_is_noted_when_it_stands_in_the_plan(tmp_path: Path) -> None:
+    given = {"costs": {"price": Given(value=4, date="2025-01", source="an offer")}}
+    notes = book(tmp_path, TODAY, sheets=given).compute("summary").notes
+    assert notes == ("the price of costs.price is of 2025-01, older than six months",)
