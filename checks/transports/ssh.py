@@ -168,7 +168,7 @@ def _connect(
     transport = Transport(stream)
     if through is not None:
         # its thread says goodbye through the jump host's connection, which may be gone by then
-        transport.run = contextlib.suppress(EOFError, OSError)(transport.run)  # type: ignore[method-assign]
+        transport.run = _quiet(transport.run)  # type: ignore[method-assign]
     try:
         left = max(0.1, deadline - time.monotonic())
         transport.banner_timeout = transport.handshake_timeout = transport.auth_timeout = left
@@ -192,6 +192,14 @@ def _connect(
         transport.close()
         raise
     return Connection(target, transport)
+
+
+def _quiet(run: Callable[[], None]) -> Callable[[], None]:
+    def quietly() -> None:
+        with contextlib.suppress(EOFError, OSError):
+            run()
+
+    return quietly
 
 
 def _stream(target: Target, deadline: float, jump: Connection | None) -> Any:
