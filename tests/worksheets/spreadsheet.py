@@ -356,6 +356,12 @@ def _round(value: float, digits: float) -> float:
     return math.copysign(math.floor(float(f"{abs(value) * scale:.15g}") + 0.5), value) / scale
 
 
+def _poisson(count: float, mean: float, cumulative: float) -> float:
+    first = 0 if cumulative else int(count)
+    chances = (math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) for k in range(first, int(count) + 1))
+    return math.fsum(chances)
+
+
 _TESTS: dict[str, Callable[[Any], bool]] = {
     "ISNA": lambda v: isinstance(v, Failed) and v.code == "#N/A",
     "ISERR": lambda v: isinstance(v, Failed) and v.code != "#N/A",
@@ -381,6 +387,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "LN": _domain(math.log),
     "LOG": _domain(lambda x, base: math.log2(x) if base == 2 else math.log(x, base)),
     "LOG10": _domain(math.log10),
+    "POISSON": _domain(_poisson),
     "LCM": _domain(lambda a, b: float(math.lcm(int(a), int(b)))),
     "INDEX": _index,
     "MATCH": _match,

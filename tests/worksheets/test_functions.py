@@ -15,7 +15,7 @@ from worksheets.formulas.syntax import FormulaError, parse
 from worksheets.functions.clos import even_spines
 from worksheets.functions.lists import running_total
 from worksheets.functions.payback import payback
-from worksheets.functions.poisson import MANY, poisson_spares
+from worksheets.functions.poisson import MANY, poisson_covered, poisson_exactly, poisson_spares
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,37 @@ def test_spares_for_very_many_failures_meet_those_of_many() -> None:
 def test_spares_for_what_cannot_be_are_refused(expected: float, target: float) -> None:
     with pytest.raises(FormulaError):
         poisson_spares(expected, target)
+
+
+@settings(max_examples=60, deadline=None)
+@given(expected=st.floats(0, 800), spares=st.integers(0, 900))
+def test_the_chance_that_spares_suffice_grows_by_what_each_one_more_covers(expected: float, spares: int) -> None:
+    covered, more = poisson_covered(expected, spares), poisson_covered(expected, spares + 1)
+    assert 0 <= covered <= more <= 1
+    assert more - covered == pytest.approx(poisson_exactly(expected, spares + 1), abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(expected=st.floats(0.01, 800), target=st.floats(0.5, 0.9999))
+def test_the_fewest_spares_that_cover_do_cover_and_one_less_does_not(expected: float, target: float) -> None:
+    spares = poisson_spares(expected, target)
+    assert poisson_covered(expected, spares) >= target - 1e-9
+    assert spares == 0 or poisson_covered(expected, spares - 1) < target + 1e-9
+
+
+def test_chances_of_very_many_failures_meet_those_of_many() -> None:
+    spares = MANY + 100
+    assert poisson_covered(MANY + 1e-6, spares) == pytest.approx(poisson_covered(MANY, spares), abs=2e-3)
+    assert poisson_exactly(0, 0) == 1
+    assert poisson_exactly(0, 1) == 0
+    assert poisson_covered(0, 0) == 1
+
+
+def test_chances_of_what_cannot_be_are_refused() -> None:
+    for chance in (poisson_covered, poisson_exactly):
+        for expected, count in ((-1, 1), (1, -1)):
+            with pytest.raises(FormulaError):
+                chance(expected, count)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
-"""Failures that come by chance: how many spares cover them."""
+"""Failures that come by chance: how many spares cover them, and how surely."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from statistics import NormalDist
 
 from worksheets.formulas.registry import function
@@ -19,11 +20,43 @@ def poisson_spares(expected: float, target: float) -> float:
         raise FormulaError("`poisson_spares` needs failures from 0 up, and a probability between 0 and 1")
     if expected > MANY:
         return float(math.ceil(expected + NormalDist().inv_cdf(target) * math.sqrt(expected)))
-    # in logarithms, because exp(-expected) is no number any more above 745
-    total, term, most = math.exp(-expected), -expected, int(expected + 40 * math.sqrt(expected) + 40)
-    for spares in range(1, most + 1):
+    total, most = 0.0, int(expected + 40 * math.sqrt(expected) + 40)
+    for spares, chance in zip(range(most), _chances(expected), strict=False):
+        total += chance
         if total >= target:
-            return float(spares - 1)
-        term += math.log(expected / spares)
-        total += math.exp(term)
+            return float(spares)
     return float(most)
+
+
+@function("poisson_covered", takes=("count", "count"), gives="fraction", excel="POISSON({1},{0},TRUE)")
+def poisson_covered(expected: float, spares: float) -> float:
+    """The probability that no more than `spares` fail when so many are expected."""
+    _check("poisson_covered", expected, spares)
+    if expected > MANY:
+        # half a failure more, because the count is whole
+        return NormalDist(expected, math.sqrt(expected)).cdf(math.floor(spares) + 0.5)
+    return min(1.0, math.fsum(chance for _, chance in zip(range(int(spares) + 1), _chances(expected), strict=False)))
+
+
+@function("poisson_exactly", takes=("count", "count"), gives="fraction", excel="POISSON({1},{0},FALSE)")
+def poisson_exactly(expected: float, count: float) -> float:
+    """The probability that exactly `count` fail when so many are expected."""
+    _check("poisson_exactly", expected, count)
+    if expected == 0:
+        return 1.0 if int(count) == 0 else 0.0
+    return math.exp(int(count) * math.log(expected) - expected - math.lgamma(int(count) + 1))
+
+
+def _check(name: str, expected: float, count: float) -> None:
+    if expected < 0 or count < 0:
+        raise FormulaError(f"`{name}` needs failures from 0 up")
+
+
+def _chances(expected: float) -> Iterator[float]:
+    """The probabilities of 0, 1, 2 … failures."""
+    # in logarithms, because exp(-expected) is no number any more above 745
+    term, count = -expected, 0
+    while True:
+        yield math.exp(term)
+        count += 1
+        term += math.log(expected / count) if expected else -math.inf
