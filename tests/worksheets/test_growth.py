@@ -17,7 +17,7 @@ from worksheets.engine import compute
         ({"nodes_per_rack": 0}, "rack-power", 0),
         ({"feed_kw": 500}, "feed", 3),
         ({"rack_places": 10}, "rack-places", 3),
-        ({"ost_most": 32}, "osts", 2),
+        ({"ost_most": 100, "read_rate_gpu": 1, "ost_read_bw": 1}, "osts", 2),
         ({"scheduler_most": 100}, "scheduler", 4),
         ({"radix": 8}, "two-tiers", 1),
         ({"radix": 8, "growth": 10}, "three-tiers", 1),
@@ -45,7 +45,7 @@ def test_a_node_that_no_rack_feeds_leaves_the_other_rows_alone() -> None:
 @given(pilot=st.integers(1, 4096), growth=st.floats(1.1, 10), steps=st.integers(1, 6))
 def test_steps_grow_and_their_cost_sums_up(pilot: int, growth: float, steps: int) -> None:
     result = compute("growth", overrides={"pilot_gpus": pilot, "growth": growth, "steps": steps})
-    for row in ("gpus", "nodes", "racks", "it_kw", "ost_count", "spares", "cost_sum"):
+    for row in ("gpus", "nodes", "racks", "it_kw", "osts_needed", "spares", "cost_sum"):
         assert list(result[row]) == sorted(result[row])
         assert len(result[row]) == steps + 1
     assert list(result["mtbf"]) == sorted(result["mtbf"], reverse=True)
