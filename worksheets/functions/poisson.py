@@ -55,8 +55,8 @@ def _check(name: str, expected: float, count: float) -> None:
 def _chances(expected: float) -> Iterator[float]:
     """The probabilities of 0, 1, 2 … failures."""
     # in logarithms, because exp(-expected) is no number any more above 745
-    term, count = -expected, 0
+    term, count, each = -expected, 0, math.log(expected) if expected else -math.inf
     while True:
         yield math.exp(term)
         count += 1
-        term += math.log(expected / count) if expected else -math.inf
+        term += each - math.log(count)
