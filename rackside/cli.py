@@ -6,6 +6,7 @@ import argparse
 import gc
 import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any, NoReturn
 
 from rackside import __version__, status
@@ -17,6 +18,7 @@ COMMANDS = {
     "import": "turn a customer's support bundle into a cluster folder that replays",
     "anonymise": "write a recording again without names, addresses and serial numbers of its site",
     "doctor": "can I reach the nodes, log in, use sudo, find the tools, trust the clocks",
+    "worksheet": "compute a sizing or cost worksheet",
     "diff": "compare the facts of two recordings, or of two rounds",
     "list": "clusters, runbooks, checks, commands, faults, thresholds",
     "explain": "what a check, fault, threshold, command or runbook means and where it comes from",
@@ -36,12 +38,33 @@ class Parser(argparse.ArgumentParser):
         raise SystemExit(status.USAGE)
 
 
+class NoPlugins(ModuleType):
+    """Stands where pydantic looks for plugins: importing what reads all installed packages costs 20 ms, for nothing.
+
+    Should pydantic ask it for anything else, the module itself takes over.
+    """
+
+    NAME = "pydantic.plugin._loader"
+
+    @staticmethod
+    def get_plugins() -> tuple[()]:
+        """None; Rackside has no use for them."""
+        return ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or sys.modules.get(self.NAME) is not self:
+            raise AttributeError(name)
+        del sys.modules[self.NAME]
+        return getattr(import_module(self.NAME), name)
+
+
 def run(arguments: list[str]) -> int:
     """Parses and runs one command."""
     from common.errors import RacksideError
 
     # facts live as long as the process; looking for garbage among them costs a tenth of a headless walk
     gc.set_threshold(50_000, 20, 50)
+    sys.modules.setdefault(NoPlugins.NAME, NoPlugins(NoPlugins.NAME))
     try:
         args = _parser(arguments).parse_args(arguments)
         from common.words import set_language

@@ -44,6 +44,15 @@ def colour_wanted(choice: str) -> bool:
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and sys.stdout.isatty()
 
 
+def terminal_width() -> int | None:
+    """Columns of the terminal that standard output is; None when it is none, and nothing needs cutting."""
+    if not sys.stdout.isatty():
+        return None
+    import shutil
+
+    return shutil.get_terminal_size().columns
+
+
 def table(rows: Iterable[Sequence[str]], head: Sequence[str] = (), *, width: int | None = None) -> str:
     """Rows as aligned columns by terminal cells; the last column is cut to `width` when one is given."""
     body = [[*row] for row in ([head] if head else [])] + [[*row] for row in rows]

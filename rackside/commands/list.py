@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 from collections.abc import Callable
 from typing import Any
 
@@ -27,19 +26,13 @@ def run(args: argparse.Namespace) -> int:
     else:
         shown = [k for k in (rows[0] if rows else {}) if k not in HIDDEN]
         # command texts must be readable in full: they are what may reach a node
-        width = None if args.what == "commands" or not _terminal() else shutil.get_terminal_size().columns
+        width = None if args.what == "commands" else output.terminal_width()
         text = output.table([[_cell(r[k]) for k in shown] for r in rows], shown, width=width)
     output.emit(text, args.output)
     return status.HEALTHY
 
 
 HIDDEN = frozenset({"why", "params", "source", "note"})
-
-
-def _terminal() -> bool:
-    import sys
-
-    return sys.stdout.isatty()
 
 
 def _cell(value: Any) -> str:

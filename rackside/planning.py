@@ -1,0 +1,118 @@
+"""From command-line options to a workbook: which sheet, over which plan, with which values."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from common.errors import InputError, UsageError
+from common.yamlfile import nearest
+
+if TYPE_CHECKING:
+    from worksheets.engine import Workbook
+    from worksheets.library import Library, Ref
+    from worksheets.plan import Plan
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """`--set`, `--plan` and `--file`."""
+    group = parser.add_argument_group("worksheets")
+    group.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="INPUT=VALUE",
+        help="give an input of the sheet or of the plan card a value, with or without unit: nic_rate=400Gbit/s; "
+        "SHEET.INPUT for another sheet (repeatable)",
+    )
+    group.add_argument("--plan", metavar="FILE", help="the plan to reckon with: cluster, run, prices, measured values")
+    group.add_argument("--file", metavar="SHEET.yaml", help="a sheet of your own; sheets beside it are found, too")
+
+
+def library(file: str | None) -> Library:
+    """The shipped sheets, the user's, and one file with its neighbours.
+
+    Raises:
+        InputError: the file is no sheet.
+    """
+    from worksheets.library import kind, of_user
+
+    if file is None:
+        return of_user()
+    path = Path(file)
+    if kind(path) != "sheet":
+        from common import yamlfile
+
+        yamlfile.read_text(path)
+        raise InputError("this is no worksheet", file=path, fix="a worksheet has `sheet: NAME` at its top")
+    return of_user(path)
+
+
+def workbook(args: argparse.Namespace, slug: str) -> Workbook:
+    """The workbook of the options; names in `--set` without a sheet are those of sheet `slug`, then of the plan card.
+
+    Raises:
+        UsageError: no such sheet or input, or no value.
+        InputError: a plan that cannot be read, or a value that cannot be.
+    """
+    from worksheets.engine import Workbook
+    from worksheets.plan import CARD
+
+    found = library(args.file)
+    known(found, slug)
+    if args.plan is None:
+        book = Workbook(found)
+    else:
+        book = Workbook(found, _plan(Path(args.plan), found))
+    wanted = [_wanted(found, slug, text) for text in args.set]
+    # in whatever order they are given: ranges of prices hang on the plan's currency
+    for ref, value in sorted(wanted, key=lambda w: w[0].sheet != CARD):
+        book.set(ref.sheet, ref.name, value)
+    return book
+
+
+def _plan(path: Path, found: Library) -> Plan:
+    """A plan in which every name is known and every value can be: a typing error must not vanish in a default."""
+    from worksheets import plan
+    from worksheets.lint import lint_plan
+
+    loaded = plan.load(path)
+    for problem in lint_plan(path, found, loaded):
+        raise InputError(problem.message, file=path, line=problem.line, fix=problem.fix)
+    return loaded
+
+
+def known(found: Library, slug: str) -> None:
+    """Refuses a sheet that there is not.
+
+    Raises:
+        UsageError: with the nearest name.
+    """
+    if slug not in (slugs := found.slugs()):
+        raise UsageError(f"no worksheet `{slug}`; {nearest(slug, slugs)}")
+
+
+def _wanted(found: Library, slug: str, text: str) -> tuple[Ref, str]:
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not equals or not name or not value:
+        raise UsageError(f"--set {text}: write INPUT=VALUE, such as nic_rate=400Gbit/s")
+    return _input(found, slug, name), value
+
+
+def _input(found: Library, slug: str, name: str) -> Ref:
+    from worksheets.library import Ref
+    from worksheets.model import Input
+    from worksheets.plan import CARD
+
+    sheet, _, plain = name.rpartition(".")
+    if sheet:
+        known(found, sheet)
+    places = [sheet] if sheet else [slug, CARD]
+    for place in places:
+        if isinstance(found.sheet(place).get(plain), Input):
+            return Ref(place, plain)
+    if any(found.sheet(place).get(plain) for place in places):
+        raise UsageError(f"--set {name}: it is computed; set one of its inputs")
+    names = {entry.name for place in places for entry in found.sheet(place).inputs}
+    raise UsageError(f"--set {name}: no such input; {nearest(plain, names)}")
