@@ -46,7 +46,7 @@ def test_an_untouched_plan_is_not_ready_in_any_dimension() -> None:
 def test_given_figures_leave_the_assumptions_and_say_which() -> None:
     result = book(**GIVEN).compute("five-dimensions")
     assert result["cost_state"] == "assumed"
-    assert "tco.capex_storage" in result.rows["cost_state"].text()
+    assert "plan.rent_gpu_h" in result.rows["cost_state"].text()
     assert "buy-or-rent.residual" not in result.rows["cost_state"].text()
     assert result["verdict"] == "open"
 
