@@ -60,9 +60,9 @@ def _body(book: Workbook, result: Result) -> Iterator[str]:
         yield "</div>"
     yield '</div>\n<div class="how">'
     yield f"<h2>{_text(say('How the results came about'))}</h2>"
-    yield from _table(results, ("name", "formula", "source"), lambda cell: _how(book, result, cell))
+    yield from _table(results, ("Name", "Formula", "Source"), lambda cell: _how(book, result, cell))
     yield f"<h2>{_text(say('Where the inputs come from'))}</h2>"
-    yield from _table(inputs, ("name", "what", "where from"), _origin)
+    yield from _table(inputs, ("Name", "Label", "Origin"), _origin)
     if legend := cited(result):
         yield f"<h2>{_text(say('Sources'))}</h2>\n<ul>"
         yield from (f'<li class="quiet">{_text(code)} {_text(text)}</li>' for code, text in legend)

@@ -89,13 +89,13 @@ def whence(cell: Cell) -> str:
 
 
 def origin(cell: Cell) -> str:
-    """In words: given, measured, the default, or the table or sheet that `from` names; nothing for a result."""
+    """In words: typed, of the plan, measured, the default, or what `from` names; nothing for a result."""
     value, entry = cell.value, cell.entry
     if value is None or not isinstance(entry, Input):
         return ""
     if value.origin == "table" or followed(entry, value):
         return say("from {place}", place=entry.from_)
-    words = {"user": "given", "plan": "from the plan", "measured": "measured", "default": "default"}
+    words = {"user": "typed"}
     return say(words.get(value.origin, value.origin))
 
 
@@ -215,9 +215,9 @@ def as_markdown(book: Workbook, result: Result, colour: bool = False) -> str:
     lines += [f"- {MARKS[said.severity]} {_md(told(said))}" for said in result.advice]
     lines += [f"- {MARKS['warn']} {_md(note)}" for note in result.notes]
     lines += ["", f"## {_md(results.title)}", ""]
-    lines += _table(results, ("name", "what", "value", "formula", "source"), lambda c: [_formula(c), _md(whence(c))])
+    lines += _table(results, ("Name", "Label", "Value", "Formula", "Source"), lambda c: [_formula(c), _md(whence(c))])
     lines += ["", f"## {_md(inputs.title)}", ""]
-    lines += _table(inputs, ("name", "what", "value", "where from"), lambda c: [_md(whence(c))])
+    lines += _table(inputs, ("Name", "Label", "Value", "Origin"), lambda c: [_md(whence(c))])
     if legend := cited(result):
         lines += ["", f"## {_md(say('Sources'))}", "", *(f"- {_md(code)} {_md(text)}" for code, text in legend)]
     return "\n".join(lines)

@@ -137,7 +137,7 @@ def test_text_shows_inputs_with_origin_results_advice_and_notes(
     out = run(capsys, "worksheet", *args)[1]
     assert re.search(r"gpus +GPUs +16 GPUs +from plan.gpus_total", out)
     assert re.search(r"price +Price +2 USD/h +default, editable assumption, 2020-01", out)
-    assert re.search(r"hours +Hours +400 h +given", out)
+    assert re.search(r"hours +Hours +400 h +typed", out)
     assert re.search(r"cost +Cost +12 800 USD", out)
     assert "Hidden" not in out
     assert "MY-2: 12 800 USD is too much" in out
