@@ -169,5 +169,9 @@ def _overlaid(under: Table, over: Table) -> Table:
 
 def _own(given: Any, line: Line, table: Table) -> Cell:
     cell = given if isinstance(given, Cell) else Cell(value=given)
-    update = {"source": cell.source or line.source or table.source, "date": cell.date or line.date or table.date}
+    update = {
+        "source": cell.source or line.source or table.source,
+        "date": cell.date or line.date or table.date,
+        "note": cell.note or line.note,
+    }
     return cell.model_copy(update=update)

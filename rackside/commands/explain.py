@@ -1,4 +1,4 @@
-"""`rackside explain`: what a check, fault, threshold, command or runbook means, and where it comes from."""
+"""`rackside explain`: what a check, fault, threshold, command, runbook or worksheet means, and where it comes from."""
 
 from __future__ import annotations
 
@@ -9,20 +9,28 @@ from collections.abc import Iterator
 from typing import Any
 
 from common.errors import UsageError
-from rackside import cli, output, status
+from common.safetext import safe_line
+from rackside import cli, output, planning, status
 
 WIDTH = 80
+WORKSHEET = "worksheet:"
+"""Before the name of a worksheet, which may be that of a runbook, too."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Options."""
-    parser.add_argument("id", metavar="ID", help="id of a check, fault, threshold, command or runbook")
+    parser.add_argument(
+        "id",
+        metavar="ID",
+        help="id of a check, fault, threshold, command or runbook, or worksheet:NAME, or worksheet:NAME.ROW",
+    )
+    planning.options(parser)
     cli.format_options(parser, "text", "json")
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints the explanation."""
-    found = _find(args.id)
+    found = _worksheet(args) if args.id.startswith(WORKSHEET) else _find(args.id) or _worksheet(args)
     if found is None:
         from common.yamlfile import nearest
 
@@ -32,6 +40,17 @@ def run(args: argparse.Namespace) -> int:
     else:
         output.emit("\n".join(_text(found)), args.output)
     return status.HEALTHY
+
+
+def _worksheet(args: argparse.Namespace) -> dict[str, Any] | None:
+    """A worksheet, or a line of one with the numbers of `--set` and `--plan`; None when the id names no sheet."""
+    slug, _, row = args.id.removeprefix(WORKSHEET).partition(".")
+    if not args.id.startswith(WORKSHEET) and slug not in planning.library(args.file).slugs():
+        return None
+    from rackside import worksheet_explain
+
+    book = planning.workbook(args, slug)
+    return worksheet_explain.line(book, slug, row) if row else worksheet_explain.sheet(book, slug)
 
 
 def _find(name: str) -> dict[str, Any] | None:
@@ -73,8 +92,10 @@ def _find(name: str) -> dict[str, Any] | None:
 def _all_ids() -> list[str]:
     from checks import catalogue, faults, rules, thresholds
     from runbooks import loader
+    from worksheets.library import of_user
 
     return [
+        *of_user().slugs(),
         *(r.id for r in rules.every()),
         *faults.every(),
         *thresholds.table(),
@@ -96,25 +117,29 @@ def _text(found: dict[str, Any]) -> Iterator[str]:
         elif isinstance(value, dict):
             yield f"  {label}: " + ", ".join(f"{k} = {v}" for k, v in value.items())
         else:
-            yield from textwrap.wrap(
-                f"{label}: {value}", WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
-            )
+            yield from _wrapped(f"{label}: {value}", "  ", "    ")
+
+
+def _wrapped(text: str, first: str, rest: str) -> list[str]:
+    clean = safe_line(text, limit=4000)
+    return textwrap.wrap(clean, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
 
 
 def _item(item: Any) -> Iterator[str]:
     if not isinstance(item, dict):
-        yield from textwrap.wrap(str(item), WIDTH, initial_indent="    - ", subsequent_indent="      ")
+        yield from _wrapped(str(item), "    - ", "      ")
         return
     if "step" in item:
-        yield from textwrap.wrap(
-            f"[{item['risk']}] {item['step']}", WIDTH, initial_indent="    - ", subsequent_indent="      "
-        )
+        yield from _wrapped(f"[{item['risk']}] {item['step']}", "    - ", "      ")
+        return
+    if "origin" in item:
+        usual = f" ({item['usual']})" if item["usual"] else ""
+        rest = "; ".join(text for text in (item["label"], item["origin"], item["source"], item["date"]) if text)
+        yield from _wrapped(f"{item['name']} = {item['value']}{usual}: {rest}", "    - ", "      ")
         return
     yield f"    - {item.get('command_id') or item.get('command', '')} ({item.get('role', '')})"
     for key in ("command", "field", "healthy", "faulty", "read"):
         if item.get(key):
-            yield from textwrap.wrap(
-                f"{key}: {item[key]}", WIDTH, initial_indent="        ", subsequent_indent="          "
-            )
+            yield from _wrapped(f"{key}: {item[key]}", "        ", "          ")
     if item.get("thresholds"):
         yield "        thresholds: " + ", ".join(item["thresholds"])

@@ -12,44 +12,13 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from tests.rackside.conftest import EVIL, SHEET
 from tests.rackside.test_cli import run
 from worksheets.documents import schema
 from worksheets.engine import compute
 from worksheets.library import Library
 
 TEXT_FORMATS = ("text", "json", "csv", "markdown", "html")
-EVIL = "\x1b[31m<script>x</script> **b** `c` [a](http://e.vil) \u202eabc | =1+1"
-SHEET = """
-sheet: my-sheet
-id: W99
-title: My sheet
-question: How much?
-inputs:
-  - {name: gpus, label: GPUs, unit: GPUs, default: 8, range: [1, 1000], from: plan.gpus_total}
-  - {name: price, label: Price, unit: currency/h, default: 2, range: [0, 10], kind: assumption, date: 2020-01}
-  - {name: hours, label: Hours, unit: h, range: [0, 1000]}
-rows:
-  - {name: cost, label: Cost, unit: currency, formula: gpus * price * hours}
-  - {name: hidden, label: Hidden, formula: gpus * 2, show: false}
-advice:
-  - {id: MY-1, when: "cost > 5000[currency]", severity: warn, text: "{cost} is much", inputs: [price]}
-  - {id: MY-2, when: "cost > 9000[currency]", severity: fail, text: "{cost} is too much", inputs: [price]}
-"""
-
-
-@pytest.fixture(autouse=True)
-def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    folder = tmp_path / "config" / "rackside" / "worksheets"
-    folder.mkdir(parents=True)
-    return folder
-
-
-@pytest.fixture
-def sheet(tmp_path: Path) -> Path:
-    path = tmp_path / "my-sheet.yaml"
-    path.write_text(SHEET, encoding="utf-8")
-    return path
 
 
 def test_values_are_read_with_and_without_units(capsys: pytest.CaptureFixture[str]) -> None:
