@@ -20,9 +20,9 @@ COMMANDS = {
     "doctor": "can I reach the nodes, log in, use sudo, find the tools, trust the clocks",
     "worksheet": "compute a sizing or cost worksheet",
     "diff": "compare the facts of two recordings, or of two rounds",
-    "list": "clusters, runbooks, checks, commands, faults, thresholds",
-    "explain": "what a check, fault, threshold, command or runbook means and where it comes from",
-    "lint": "check runbooks and cluster folders: file, line, fix",
+    "list": "clusters, runbooks, checks, commands, faults, thresholds, worksheets",
+    "explain": "what a check, fault, threshold, command, runbook or worksheet means and where it comes from",
+    "lint": "check runbooks, cluster folders, worksheets and plans: file, line, fix",
     "report": "incident report of a session",
 }
 

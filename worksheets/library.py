@@ -19,7 +19,7 @@ from worksheets.references import References
 from worksheets.units import TEXT
 
 FOLDER = Path(__file__).parent / "library"
-_KIND = re.compile(rb"^(sheet|table):", re.MULTILINE)
+_KIND = re.compile(rb"^(sheet|table|plan|card|sheets|measured|sources):", re.MULTILINE)
 _HEAD_BYTES = 65_536
 Part = Literal["value", "low", "high", "untouched", "given", "price_age"]
 PARTS: dict[str, Part] = {part: part for part in ("low", "high", "untouched", "given", "price_age")}
@@ -70,8 +70,8 @@ def unit_of(entry: Input | Row, ref: Ref) -> str:
     return {"untouched": TEXT, "given": "count", "price_age": "days"}.get(ref.part, entry.unit)
 
 
-def kind(path: Path) -> Literal["sheet", "table"] | None:
-    """Whether a YAML file calls itself a sheet or a table, by its first keys."""
+def kind(path: Path) -> Literal["sheet", "table", "plan"] | None:
+    """Whether a YAML file calls itself a sheet, a table or a plan, by the first keys that tell."""
     try:
         with path.open("rb") as file:
             found = _KIND.search(file.read(_HEAD_BYTES))
@@ -79,7 +79,7 @@ def kind(path: Path) -> Literal["sheet", "table"] | None:
         return None
     if found is None:
         return None
-    return "sheet" if found[1] == b"sheet" else "table"
+    return {b"sheet": "sheet", b"table": "table", b"sources": "table"}.get(found[1], "plan")  # type: ignore[return-value]
 
 
 @dataclass(slots=True)

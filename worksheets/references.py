@@ -76,14 +76,16 @@ class Table(Model):
         return self
 
 
-class _Sources(Model):
+class Sources(Model):
+    """The file of source codes."""
+
     sources: dict[str, str]
 
 
 @cache
 def sources() -> dict[str, str]:
     """Source codes and what they stand for."""
-    return yamlfile.load(FOLDER / "sources.yaml", _Sources).sources
+    return yamlfile.load(FOLDER / "sources.yaml", Sources).sources
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""`rackside lint`: checks runbooks and cluster folders; file, line, fix."""
+"""`rackside lint`: checks runbooks, cluster folders, worksheets, their tables and plans; file, line, fix."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Options."""
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="a runbook, a cluster folder, or a folder of them")
+    parser.add_argument(
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help="a runbook, a cluster folder, a worksheet, a table or plan, or a folder of these",
+    )
     parser.add_argument(
         "--anonymised",
         action="store_true",
@@ -39,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
             looked.append(kind)
             problems.extend(found)
     if not looked:
-        raise UsageError(f"nothing to lint in {', '.join(args.paths)}: no runbook, no cluster folder")
+        raise UsageError(f"nothing to lint in {', '.join(args.paths)}: no runbook, cluster folder or worksheet")
     if args.format == "json":
         rows = [p.model_dump(mode="json") for p in problems]
         text = json.dumps({"schema": "rackside.lint/1", "problems": rows}, indent=2, ensure_ascii=False)
@@ -63,9 +68,30 @@ def _lint(path: Path, args: argparse.Namespace) -> Iterator[tuple[str, list[Prob
             if child.is_dir() or child.suffix in (".yaml", ".yml"):
                 yield from _lint(child, args)
     elif path.suffix in (".yaml", ".yml"):
-        from runbooks import lint as runbook_lint
+        from worksheets.library import kind
 
-        yield "runbook", runbook_lint.lint_file(path)
+        if found := kind(path):
+            yield found, list(_worksheets(path, found))
+        else:
+            from runbooks import lint as runbook_lint
+
+            yield "runbook", runbook_lint.lint_file(path)
+
+
+def _worksheets(path: Path, kind: str) -> Iterator[Problem]:
+    """A sheet sees its neighbours and the user's, a plan the user's."""
+    from checks.lint import Problem
+    from worksheets import lint
+    from worksheets.library import of_user
+
+    if kind == "sheet":
+        found = lint.lint_sheet(path, of_user(path))
+    elif kind == "plan":
+        found = lint.lint_plan(path, of_user())
+    else:
+        found = lint.lint_table(path)
+    for p in found:
+        yield Problem(file=str(p.file), line=p.line, severity=p.severity, message=p.message, fix=p.fix)
 
 
 def _left(folder: Path, args: argparse.Namespace) -> Iterator[Problem]:

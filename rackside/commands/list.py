@@ -7,6 +7,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from common.errors import InputError
+from common.safetext import safe_line
 from rackside import cli, output, status
 
 Row = dict[str, Any]
@@ -37,8 +39,8 @@ HIDDEN = frozenset({"why", "params", "source", "note"})
 
 def _cell(value: Any) -> str:
     if isinstance(value, list | tuple):
-        return ",".join(map(str, value))
-    return "" if value is None else str(value)
+        return safe_line(",".join(map(str, value)), limit=2000)
+    return "" if value is None else safe_line(str(value), limit=2000)
 
 
 def _clusters() -> list[Row]:
@@ -116,6 +118,23 @@ def _thresholds() -> list[Row]:
     ]
 
 
+def _worksheets() -> list[Row]:
+    from worksheets.library import FOLDER, of_user
+
+    rows, found = [], of_user()
+    for slug in found.slugs():
+        try:
+            sheet = found.sheet(slug)
+        except InputError as error:
+            # one sheet of the user's that cannot be read must not hide the others
+            output.narrate(f"rackside: {error}")
+            continue
+        whose = "shipped" if found.path(slug).parent == FOLDER else "yours"
+        row = {"name": slug, "id": sheet.id, "title": str(sheet.title), "whose": whose}
+        rows.append(row | {"question": str(sheet.question)})
+    return sorted(rows, key=lambda row: str(row["id"]))
+
+
 KINDS: dict[str, Callable[[], list[Row]]] = {
     "clusters": _clusters,
     "runbooks": _runbooks,
@@ -123,4 +142,5 @@ KINDS: dict[str, Callable[[], list[Row]]] = {
     "commands": _commands,
     "faults": _faults,
     "thresholds": _thresholds,
+    "worksheets": _worksheets,
 }

@@ -103,7 +103,7 @@ def test_wrong_usage_is_one_clear_line_and_no_traceback(
     assert out == ""
 
 
-@pytest.mark.parametrize("what", ["clusters", "runbooks", "checks", "commands", "faults", "thresholds"])
+@pytest.mark.parametrize("what", ["clusters", "runbooks", "checks", "commands", "faults", "thresholds", "worksheets"])
 def test_list_prints_a_table_and_json(capsys: pytest.CaptureFixture[str], what: str) -> None:
     code, out, _ = run(capsys, "list", what)
     assert code == 0

@@ -11,6 +11,7 @@ import pytest
 from rackside import worksheet_explain
 from tests.rackside.conftest import EVIL, SHEET
 from tests.rackside.test_cli import run
+from worksheets import library, references
 from worksheets.engine import Workbook
 from worksheets.library import Library
 
@@ -85,3 +86,53 @@ def test_every_line_of_every_sheet_can_be_explained(slug: str) -> None:
         told = worksheet_explain.line(book, slug, entry.name)
         assert told["value"] is not None or told["error"]
         assert json.dumps(told)
+
+
+def test_list_names_shipped_sheets_and_ones_own_and_survives_a_broken_one(
+    capsys: pytest.CaptureFixture[str], own_folder: Path
+) -> None:
+    text = SHEET.replace("my-sheet", "ours").replace("My sheet", json.dumps(EVIL))
+    (own_folder / "ours.yaml").write_text(text, encoding="utf-8")
+    (own_folder / "broken.yaml").write_text("sheet: broken\n", encoding="utf-8")
+    code, out, err = run(capsys, "list", "worksheets", "--format", "json")
+    rows = {row["name"]: row for row in json.loads(out)["rows"]}
+    assert code == 0
+    assert (rows["ours"]["whose"], rows["tco"]["whose"], rows["tco"]["id"]) == ("yours", "shipped", "W14")
+    assert rows.keys() == {*Library().slugs(), "ours"}
+    assert "broken.yaml" in err
+    assert not re.search("[\x1b\u202e]", run(capsys, "list", "worksheets")[1])
+
+
+def test_lint_finds_the_line_at_fault_in_sheets_tables_and_plans(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "ours"
+    folder.mkdir()
+    (folder / "my-sheet.yaml").write_text(SHEET.replace("gpus * price * hours", "gpus * prices"), encoding="utf-8")
+    (folder / "plan.yaml").write_text("plan: ours\ncard:\n  tp: 5000\nsheets: {tco: {years: 5}}\n", encoding="utf-8")
+    (folder / "price.yaml").write_text(
+        "table: price\ntitle: T\nsource: '[NOPE]'\ncolumns: {a: {label: A}}\nrows:\n  x: {label: X, cells: {a: 1}}\n",
+        encoding="utf-8",
+    )
+    code, out, _ = run(capsys, "lint", str(folder))
+    assert code == 65
+    assert re.search(r"my-sheet.yaml:11: error: cost: .*did you mean `price`", out)
+    assert "plan.yaml:3: error: tp: 5 000 is outside the allowed range; 1 to 1 024" in out
+    assert "price.yaml:6: error: row `x` has no date" in out
+    assert out.splitlines()[-1].startswith("3 looked at")
+    told = json.loads(run(capsys, "lint", str(folder), "--format", "json")[1])
+    assert {Path(p["file"]).name for p in told["problems"]} == {"my-sheet.yaml", "plan.yaml", "price.yaml"}
+
+
+def test_lint_accepts_every_shipped_sheet_and_table(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "lint", str(library.FOLDER), str(references.FOLDER))
+    assert (code, "0 problems" in out) == (0, True), out
+
+
+def test_lint_of_a_plan_knows_the_users_own_sheets(
+    capsys: pytest.CaptureFixture[str], own_folder: Path, tmp_path: Path
+) -> None:
+    (own_folder / "my-sheet.yaml").write_text(SHEET, encoding="utf-8")
+    plan = tmp_path / "ours.yaml"
+    plan.write_text("sheets: {my-sheet: {hours: 5}}\n", encoding="utf-8")
+    assert run(capsys, "lint", str(plan))[0] == 0
