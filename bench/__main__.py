@@ -30,6 +30,8 @@ def main() -> None:
     print(timing.against("rackside --version", [rackside, "--version"], [python, "-c", "pass"], 3, runs=31))
     triage = [rackside, "walk", "triage", "-c", SAMPLE, "--format", "json"]
     print(timing.against("headless triage of 256 GPUs", triage, [python, "-c", "import pydantic, yaml"], 12))
+    sheet = [rackside, "worksheet", "training-time", "--format", "json"]
+    print(timing.against("one worksheet", sheet, [python, "-c", "import pydantic, yaml"], 3, runs=31))
     peak = timing.peak_memory_mb(triage)
     print(f"its peak memory: {peak:.0f} MB (target below {MEMORY_MB}: {'met' if peak < MEMORY_MB else 'MISSED'})")
     named = {peer: args[peer] for peer in PEERS if args[peer]}
