@@ -12,7 +12,7 @@ from worksheets.formulas.arrays import evaluate as over_samples
 from worksheets.formulas.registry import load
 from worksheets.formulas.scalar import evaluate
 from worksheets.formulas.syntax import FormulaError, parse
-from worksheets.functions.clos import even_spines
+from worksheets.functions.clos import even_spines, three_tier_spines
 from worksheets.functions.lists import running_total
 from worksheets.functions.payback import payback
 from worksheets.functions.poisson import MANY, poisson_covered, poisson_exactly, poisson_spares
@@ -91,6 +91,20 @@ def test_spines_spread_evenly_as_the_published_fabrics_do(leaves: int, radix: in
 def test_more_leaves_than_two_tiers_hold_are_refused() -> None:
     with pytest.raises(FormulaError, match="72 leaves need 36 spines"):
         even_spines(72, 32, 64)
+
+
+@pytest.mark.parametrize(
+    ("leaves", "down", "spines"), [(128, 32, 128), (512, 32, 512), (100, 42, 77), (2048, 32, 2048)]
+)
+def test_spines_of_three_tiers_take_all_uplinks(leaves: int, down: int, spines: int) -> None:
+    assert three_tier_spines(leaves, 32, down, 64) == spines
+
+
+def test_more_leaves_than_three_tiers_hold_are_refused() -> None:
+    with pytest.raises(FormulaError, match="2049 leaves are more than the 2048"):
+        three_tier_spines(2049, 32, 32, 64)
+    with pytest.raises(FormulaError, match="above 0"):
+        three_tier_spines(0, 32, 32, 64)
 
 
 def test_a_running_total_ends_in_the_sum() -> None:

@@ -18,3 +18,18 @@ def even_spines(leaves: float, uplinks: float, radix: float) -> float:
         if int(uplinks) % spines == 0:
             return float(spines)
     raise FormulaError(f"{leaves:g} leaves need {least} spines, and a leaf has only {uplinks:g} uplinks")
+
+
+@function(
+    "three_tier_spines",
+    takes=("count", "count", "count", "count"),
+    gives="count",
+    excel="IF({0}>{2}*{3},NA(),-INT(-ROUND({0}*{1}/{2},9)))",
+)
+def three_tier_spines(leaves: float, uplinks: float, downlinks: float, radix: float) -> float:
+    """The fewest spines of so many `downlinks` for the `uplinks` of all leaves, under cores of `radix` ports."""
+    if min(leaves, uplinks, downlinks, radix) < 1:
+        raise FormulaError("`three_tier_spines` needs leaves, links and a radix above 0")
+    if leaves > downlinks * radix:
+        raise FormulaError(f"{leaves:g} leaves are more than the {downlinks * radix:g} of three tiers")
+    return float(math.ceil(leaves * uplinks / downlinks))
