@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from worksheets.engine import compute
 
-MIXTURE = {"params_total": 671e9, "params_active": 37e9, "experts": 256, "top_k": 8, "weight_bits": 8, "copy_gpus": 16}
+MIXTURE = {"params_total": 671e9, "params_active": 37e9, "experts": 256, "top_k": 8, "weight_bits": 8, "copy_wanted": 16}
 DENSE = {"params_total": 70e9, "params_active": 70e9, "experts": 0, "top_k": 0}
 models = st.sampled_from([MIXTURE, DENSE])
 kv_token = st.floats(1e4, 1e6)
@@ -112,7 +112,7 @@ def test_waiting_longer_for_a_token_never_needs_more_nodes(rps: float, output: i
     ("given", "limit"),
     [
         ({}, "compute"),
-        ({"prompt_tokens": 20000, "copy_gpus": 4}, "memory"),
+        ({"prompt_tokens": 20000, "copy_wanted": 4}, "memory"),
         ({"tpot_slo": 0.012}, "slo"),
         ({"batch_wanted": 8}, "batch"),
         ({"decode_rate": 100}, "compute"),
@@ -135,7 +135,7 @@ def test_nodes_there_are_tell_what_is_missing_and_how_the_queue_grows() -> None:
 
 
 def test_a_copy_over_two_nodes_is_redundant_as_a_whole() -> None:
-    result = compute("serving", overrides={"copy_gpus": 16})
+    result = compute("serving", overrides={"copy_wanted": 16})
     assert result["nodes_total"] - result["nodes_serving"] == 2
     assert result["nodes_decode"] % 2 == 0
 
