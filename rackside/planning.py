@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """`--set`, `--plan` and `--file`."""
+    """`--set`, `--plan`, `--from` and `--file`."""
     group = parser.add_argument_group("worksheets")
     group.add_argument(
         "--set",
@@ -27,6 +27,12 @@ def options(parser: argparse.ArgumentParser) -> None:
         "SHEET.INPUT for another sheet (repeatable)",
     )
     group.add_argument("--plan", metavar="FILE", help="the plan to reckon with: cluster, run, prices, measured values")
+    group.add_argument(
+        "--from",
+        dest="cluster",
+        metavar="C",
+        help="take from a cluster what its file and its recording tell: a sample, a cluster folder or a cluster.yaml",
+    )
     group.add_argument("--file", metavar="SHEET.yaml", help="a sheet of your own; sheets beside it are found, too")
 
 
@@ -57,14 +63,12 @@ def workbook(args: argparse.Namespace, slug: str) -> Workbook:
         InputError: a plan that cannot be read, or a value that cannot be.
     """
     from worksheets.engine import Workbook
-    from worksheets.plan import CARD
+    from worksheets.plan import CARD, Plan
 
     found = library(args.file)
     known(found, slug)
-    if args.plan is None:
-        book = Workbook(found)
-    else:
-        book = Workbook(found, _plan(Path(args.plan), found))
+    plan = Plan.model_construct() if args.plan is None else _plan(Path(args.plan), found)
+    book = Workbook(found, plan) if args.cluster is None else _with_cluster(found, plan, args.cluster)
     wanted = [_wanted(found, slug, text) for text in args.set]
     # in whatever order they are given: ranges of prices hang on the plan's currency
     for ref, value in sorted(wanted, key=lambda w: w[0].sheet != CARD):
@@ -81,6 +85,20 @@ def _plan(path: Path, found: Library) -> Plan:
     for problem in lint_plan(path, found, loaded):
         raise InputError(problem.message, file=path, line=problem.line, fix=problem.fix)
     return loaded
+
+
+def _with_cluster(found: Library, plan: Plan, cluster: str) -> Workbook:
+    """The workbook of a plan with what a cluster tells; what the plan gives counts before it."""
+    from checks.clusters import open_cluster
+    from rackside.measured import measured
+    from worksheets.engine import Workbook
+
+    told = measured(open_cluster(cluster), found.references.table("accelerator").rows)
+    book = Workbook(found, plan.model_copy(update={"measured": {**plan.measured, **told}}))
+    for key, given in told.items():
+        if error := book.cell(key.partition(".")[0], book.settable(key)).error:
+            raise InputError(f"{given.source}: {error.message}", fix=error.fix)
+    return book
 
 
 def known(found: Library, slug: str) -> None:

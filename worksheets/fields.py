@@ -64,9 +64,7 @@ def linked(library: Library, slug: str, field: Input, known: Mapping[str, Value]
         cell = library.references.cell(table, row, column)
         return None if cell is None else _in_currency(cell, field, known)
     ref = library.resolve(slug, field.from_)
-    source = known[ref.key]
-    origin: Origin = "plan" if ref.sheet == CARD and source.origin != "computed" else source.origin
-    return replace(source, unit=field.unit, origin=origin, note=f"from {field.from_}")
+    return replace(known[ref.key], unit=field.unit, note=f"from {field.from_}")
 
 
 def followed(field: Input, value: Value) -> bool:

@@ -8,8 +8,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from worksheets.documents import document, schema
-from worksheets.engine import compute
+from worksheets.engine import Workbook, compute
 from worksheets.library import Library
+from worksheets.plan import Given, Plan
 
 
 def test_a_document_holds_plain_numbers_in_the_stated_unit_and_no_intermediate_rows() -> None:
@@ -60,3 +61,11 @@ def test_every_sheet_gives_a_document_of_the_schema_with_and_without_values(slug
 def test_the_schema_refuses_what_the_contract_does_not_say(change: dict[str, object]) -> None:
     told = document(compute("training-time")) | change
     assert not Draft202012Validator(schema()).is_valid(json.loads(json.dumps(told)))
+
+
+def test_an_input_taken_from_the_plan_has_the_origin_it_has_there() -> None:
+    measured = {"plan.nic_rate": Given(value=200, source="ethtool on gpu001")}
+    workbook = Workbook(plan=Plan(card={"nics_per_node": 4}, measured=measured))
+    told = document(workbook.compute("node-balance"))["inputs"]
+    origins = {name: told[name]["origin"] for name in ("gpus_per_node", "nics_per_node", "nic_rate")}
+    assert origins == {"gpus_per_node": "default", "nics_per_node": "user", "nic_rate": "recording"}
