@@ -73,7 +73,10 @@ def run(arguments: list[str]) -> int:
         module = args.module or import_module("rackside.commands.open")
         return int(module.run(args))
     except RacksideError as error:
-        sys.stderr.write(f"rackside: {error}\n")
+        # it may quote a file of a stranger
+        from common.safetext import safe
+
+        sys.stderr.write(f"rackside: {safe(str(error))}\n")
         return error.exit_status
     except KeyboardInterrupt:
         sys.stderr.write("rackside: interrupted\n")

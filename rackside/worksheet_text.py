@@ -127,7 +127,7 @@ def verdict(result: Result) -> str:
     broken = [cell.name for cell in lines.values() if cell.error and not isinstance(cell.error, NotEnoughError)]
     rules = [said.rule for said in result.advice if said.severity == result.state]
     if not broken and result.state in ("ok", "info"):
-        return say("nothing to object to")
+        return say("no rule objects")
     words = {"fail": "does not work as it stands: {names}", "warn": "look at {names}"}
     return safe_line(say(words[result.state], names=", ".join([*rules, *broken])))
 

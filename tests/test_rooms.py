@@ -38,7 +38,7 @@ def test_headless_commands_never_load_the_screen_or_paramiko(arguments: tuple[st
 
 @pytest.mark.parametrize("format", ["text", "json", "html"])
 def test_a_worksheet_loads_no_screen_no_checks_and_nothing_for_workbooks_or_long_lists(format: str) -> None:
-    heavy = {"textual", "paramiko", "rich", "numpy", "xlsxwriter", "checks", "runbooks", "importlib.metadata"}
+    heavy = {"textual", "paramiko", "rich", "numpy", "xlsxwriter", "duckdb", "checks", "runbooks", "importlib.metadata"}
     assert not loaded("worksheet", "training-time", "--format", format) & heavy
 
 

