@@ -34,13 +34,13 @@ class Standing:
 
 def behind(
     library: Library,
-    ref: Ref,
+    refs: Sequence[Ref],
     cells: Mapping[str, object],
     needs: Callable[[Ref], tuple[Ref, ...]],
     given: Container[str],
 ) -> tuple[Standing, ...]:
-    """Every input on which a computed number rests, through all sheets; a typed value hides what it replaces."""
-    found = _inputs(library, (ref,), cells, needs, given)
+    """Every input on which computed numbers rest, through all sheets; a typed value hides what it replaces."""
+    found = _inputs(library, refs, cells, needs, given)
     return (*found, *_rate(library, found, cells, given))
 
 

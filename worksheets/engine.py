@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from worksheets.formulas.syntax import Node, names
 from worksheets.library import Library, Ref, unit_of
 from worksheets.model import FILL, Advice, Input, Row, Sheet
 from worksheets.plan import CARD, Given, Plan
-from worksheets.values import NotEnoughError, State, Value, show
+from worksheets.values import NotEnoughError, Origin, State, Value, show
 
 Outcome = Value | InputError
 
@@ -118,9 +119,9 @@ class Workbook:
         key = f"{sheet}.{name}"
         entry = self.settable(key)
         given = value if isinstance(value, Given) else Given(value=value)
-        self._know(*self._needs_of(Ref(sheet, name)))
+        self._know(*self.needs(Ref(sheet, name)))
         # a link that leads nowhere must not keep anybody from giving the value
-        known = self._known([r for r in self._needs_of(Ref(sheet, name)) if isinstance(self._cells[r.key], Value)])
+        known = self._known([r for r in self.needs(Ref(sheet, name)) if isinstance(self._cells[r.key], Value)])
         fields.check(self.library, entry, fields.read(entry, given, "user", known), known)
         self._given[key] = given
         self._typed.add(key)
@@ -133,6 +134,24 @@ class Workbook:
         self._given.pop(key, None)
         self._typed.discard(key)
         self._forget(key)
+
+    def copy(self) -> Workbook:
+        """The same workbook again, to try values in while this one stays as it is."""
+        other = copy.copy(self)
+        other._given, other._typed, other._cells = dict(self._given), set(self._typed), dict(self._cells)
+        return other
+
+    def given(self, key: str) -> tuple[Given, Origin] | None:
+        """What somebody typed, planned or measured for `sheet.input`, and which of these; None when nobody did."""
+        if key in self._given:
+            return self._given[key], "user" if key in self._typed else "plan"
+        measured = self.plan.measured.get(key)
+        return None if measured is None else (measured, "measured")
+
+    def rests_on(self, *refs: Ref) -> tuple[behind.Standing, ...]:
+        """Every input on which these rest, through all sheets and the plan."""
+        self._know(*refs)
+        return behind.behind(self.library, refs, self._cells, self.needs, {*self._given, *self.plan.measured})
 
     def settable(self, key: str) -> Input:
         """The input behind `sheet.input`.
@@ -233,7 +252,7 @@ class Workbook:
 
     def _part(self, value: Value, ref: Ref) -> Any:
         if ref.part in ("untouched", "given", "price_age"):
-            found = behind.behind(self.library, ref, self._cells, self._needs_of, {*self._given, *self.plan.measured})
+            found = self.rests_on(ref)
             if ref.part == "given":
                 return float(sum(standing.given for standing in found))
             return behind.untouched(found) if ref.part == "untouched" else behind.price_age(found, self.today)
@@ -273,9 +292,10 @@ class Workbook:
                 raise InputError(f"{_loop(open_, ref.key)} depend on each other", fix="break the circle")
             open_[ref.key] = None
             waiting.append((ref, True))
-            waiting.extend((need, False) for need in self._needs_of(ref) if need.key not in self._cells)
+            waiting.extend((need, False) for need in self.needs(ref) if need.key not in self._cells)
 
-    def _needs_of(self, ref: Ref) -> tuple[Ref, ...]:
+    def needs(self, ref: Ref) -> tuple[Ref, ...]:
+        """What an input or row hangs on at first hand, whether or not its value was typed."""
         if ref.key not in self._needs:
             entry = self.library.entry(ref)
             if isinstance(entry, Input):
@@ -298,24 +318,8 @@ class Workbook:
             return InputError(named, fix=error.fix)
 
     def _input(self, ref: Ref, entry: Input) -> Value:
-        given, measured = self._given.get(ref.key), self.plan.measured.get(ref.key)
-        needs = self._needs_of(ref)
-        if given is not None or measured is not None:
-            known = self._known([r for r in needs if isinstance(self._cells[r.key], Value)])
-            if given is not None:
-                value = fields.read(entry, given, "user" if ref.key in self._typed else "plan", known)
-            else:
-                value = fields.read(entry, self.plan.measured[ref.key], "measured", known)
-        else:
-            short = [r for r in needs if isinstance(self._cells[r.key], NotEnoughError)]
-            known = self._known([r for r in needs if r not in short])
-            linked = None if short else fields.linked(self.library, ref.sheet, entry, known)
-            found = linked or fields.default(entry, known)
-            if found is None:
-                raise NotEnoughError((ref.key,))
-            value = found
-        fields.check(self.library, entry, value, known)
-        return value
+        outcomes = {need.key: self._cells[need.key] for need in self.needs(ref)}
+        return fields.value(self.library, ref, entry, self.given(ref.key), outcomes)
 
     def _row(self, ref: Ref, entry: Row) -> Value:
         ready = self.library.ready(ref.sheet, entry)
@@ -363,7 +367,7 @@ class Workbook:
         """Prices older than six months behind the sheet, its own by name and those of other sheets as `sheet.input`."""
         sheet, given = self.library.sheet(slug), {*self._given, *self.plan.measured}
         refs = [Ref(slug, entry.name) for entry in (*sheet.inputs, *sheet.rows)]
-        for standing in behind.old_prices(self.library, refs, self._cells, self._needs_of, given, self.today):
+        for standing in behind.old_prices(self.library, refs, self._cells, self.needs, given, self.today):
             name = standing.ref.name if standing.ref.sheet == slug else standing.ref.key
             date = standing.value.date
             yield say("the price of {name} is of {date}, older than six months", name=name, date=date)

@@ -14,7 +14,7 @@ from worksheets.library import Library, Ref
 from worksheets.model import Input
 from worksheets.plan import CARD, Given
 from worksheets.units import BOOL, TEXT, unit
-from worksheets.values import Origin, Value, show
+from worksheets.values import NotEnoughError, Origin, Value, show
 
 CURRENCY = Ref(CARD, "currency")
 USD_RATE = Ref(CARD, "usd_rate")
@@ -41,6 +41,36 @@ def needs(library: Library, slug: str, field: Input) -> list[Ref]:
             found.append(library.resolve(slug, key))
     if priced(field):
         found += [USD_RATE, *CROSS.values()]
+    return found
+
+
+def value(
+    library: Library,
+    ref: Ref,
+    field: Input,
+    given: tuple[Given, Origin] | None,
+    outcomes: Mapping[str, Value | InputError],
+) -> Value:
+    """What an input is worth, with what was given to it and what came of all that it needs.
+
+    Raises:
+        InputError: a value that cannot be, or a need that has none.
+        NotEnoughError: somebody has to give it.
+    """
+    known = {key: outcome for key, outcome in outcomes.items() if isinstance(outcome, Value)}
+    failed = [outcome for outcome in outcomes.values() if isinstance(outcome, InputError)]
+    found: Value | None
+    if given is not None:
+        # a link that leads nowhere must not keep anybody from giving the value
+        found = read(field, given[0], given[1], known)
+    else:
+        for error in failed:
+            if not isinstance(error, NotEnoughError):
+                raise error
+        found = (None if failed else linked(library, ref.sheet, field, known)) or default(field, known)
+        if found is None:
+            raise NotEnoughError((ref.key,))
+    check(library, field, found, known)
     return found
 
 
