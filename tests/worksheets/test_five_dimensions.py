@@ -81,8 +81,8 @@ def test_a_cluster_that_only_trains_needs_no_figures_of_serving() -> None:
     assert "requests" not in result.rows["business"].text()
     workbook.set("five-dimensions", "purpose", "infer")
     result = workbook.compute("five-dimensions")
-    assert "five-dimensions.latency" in result["business_assumed"]
-    assert "training-time.mfu" not in result["business_assumed"]
+    assert "power-cooling.pue" in result["business_assumed"]
+    assert "training-time.extra_work" not in result["business_assumed"]
 
 
 def test_the_page_holds_the_figures_of_the_other_sheets() -> None:

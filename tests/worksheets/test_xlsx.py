@@ -180,7 +180,8 @@ def test_a_changed_input_changes_the_workbook_as_it_changes_the_engine(slug: str
         was = engine.cell(ref.sheet, entry).value
         changed = other(entry, None if was is None else was.value)
         result = compute(slug, overrides={ref.key: changed}, library=SHARED)
-        rows = frozenset(row.name for row in tab.sheet.rows if ref.key in following.lost(Ref(slug, row.name)))
+        lines = (*tab.sheet.inputs, *tab.sheet.rows)
+        rows = frozenset(line.name for line in lines if ref.key in following.lost(Ref(slug, line.name)))
         rules = frozenset(a.id for a in tab.sheet.advice if ref.key in following.lost_by(slug, a))
         where = place(book, ref.sheet, ref.name, layout.VALUE)
         before = book.set(where, changed)
