@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.errors import UsageError
-from rackside import cli, output, planning, status
+from rackside import chargeback_text, cli, output, planning, status
 
 if TYPE_CHECKING:
     from worksheets.engine import Result, Workbook
 
 OF_STATE = {
     "ok": status.HEALTHY,
+    "info": status.HEALTHY,
     "warn": status.WARNING,
     "fail": status.CRITICAL,
     "not-enough-input": status.UNDECIDED,
@@ -25,11 +26,16 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Options."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="a worksheet; `rackside list worksheets` names them")
     planning.options(parser)
+    chargeback_text.options(parser)
     cli.format_options(parser, "text", "json", "csv", "markdown", "html", "xlsx")
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints the sheet; the exit status is its state: 0 ok, 1 warn, 2 fail, 3 not enough input."""
+    if args.name == chargeback_text.SLUG:
+        text, state = chargeback_text.run(args)
+        output.emit(text, args.output)
+        return OF_STATE[state]
     slug = _slug(args)
     if args.format == "xlsx" and not args.output:
         raise UsageError("a workbook is no text for a terminal; say where it goes: -o FILE.xlsx")

@@ -1,0 +1,83 @@
+"""What a bill is made of. Hours are card-hours: one GPU for one hour, whoever owns the rest of its node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+GROUPS = ("account", "user", "partition", "month", "card")
+CREDITED = ("NODE_FAIL", "BOOT_FAIL")
+"""States of Slurm in which the machine failed and not the job (`sacct` manual, JOB STATE CODES)."""
+RECONCILE_PCT = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class RateCard:
+    """Prices of a card-hour by type of card as Slurm names it (`h100`); `other` is for types without one."""
+
+    rates: dict[str, float] = field(default_factory=dict)
+    other: float = 0.0
+
+    def of(self, card: str) -> float:
+        """Price of one hour of a card."""
+        return self.rates.get(card.lower(), self.other)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """From `start` to before `end`, both in the cluster's local time as `sacct` prints it."""
+
+    start: datetime
+    end: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one account, user, partition, month or type of card used."""
+
+    name: str
+    card_hours: float
+    cost: float
+    share: float
+    jobs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something the reader must know about the numbers; severities as in worksheets."""
+
+    rule: str
+    severity: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """Card-hours of a window. `charged` and `cost` leave the credited hours out.
+
+    `idle_card_hours` and `reconcile_diff_pct` are None where nothing was given to reckon them from.
+    """
+
+    by: str
+    lines: tuple[Line, ...]
+    window: Window | None
+    card_hours: float
+    charged: float
+    cost: float
+    credited: float
+    credit: float
+    unattributed: float
+    jobs: int
+    jobs_without_gpu: int
+    rows: int
+    rows_merged: int
+    rows_not_understood: int
+    idle_card_hours: float | None
+    idle_cost: float | None
+    reconcile_diff_pct: float | None
+    notes: tuple[Note, ...]
+
+    @property
+    def state(self) -> str:
+        """The worst of the notes."""
+        return max((n.severity for n in self.notes), key=("ok", "info", "warn", "fail").index, default="ok")
