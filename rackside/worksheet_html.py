@@ -8,7 +8,20 @@ from html import escape
 from common.page import page
 from common.safetext import safe_line
 from common.words import language, say
-from rackside.worksheet_text import LIMIT, LONG, MARKS, Part, cited, head, parts, spread, told, verdict, whence
+from rackside.worksheet_text import (
+    LIMIT,
+    LONG,
+    MARKS,
+    Part,
+    cited,
+    head,
+    parts,
+    readings,
+    spread,
+    told,
+    verdict,
+    whence,
+)
 from worksheets.engine import Cell, Result, Workbook
 from worksheets.plan import Plan
 
@@ -51,7 +64,7 @@ def _body(book: Workbook, result: Result) -> Iterator[str]:
     inputs, results = parts(result)
     sentences = [cell for cell in results.cells if _is_long(cell)]
     if sentences:
-        texts = (f"<dt>{_text(str(c.entry.label))}</dt><dd>{_text(c.text())}</dd>" for c in sentences)
+        texts = (f"<dt>{_text(str(c.entry.label))}</dt><dd>{_lines(c)}</dd>" for c in sentences)
         yield "\n".join(["<dl>", *texts, "</dl>"])
     yield '<div class="two">'
     for part in (results, inputs):
@@ -105,6 +118,10 @@ def _origin(cell: Cell) -> tuple[str, ...]:
 
 def _is_long(cell: Cell) -> bool:
     return len(cell.text()) > LONG
+
+
+def _lines(cell: Cell) -> str:
+    return "<br>".join(map(_text, readings(cell)))
 
 
 def _text(text: str) -> str:

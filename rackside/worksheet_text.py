@@ -68,6 +68,13 @@ def reading(cell: Cell) -> str:
     return safe_line(cell.text(), limit=LIMIT) + (f" ({usual})" if usual else "")
 
 
+def readings(cell: Cell) -> list[str]:
+    """The same in the lines that a text is made of."""
+    if "\n" not in cell.text():
+        return [reading(cell)]
+    return [safe_line(line, limit=LIMIT) for line in cell.text().split("\n")]
+
+
 def spread(cell: Cell) -> str:
     """The usual low and high of a value, as people read them."""
     value = cell.value
@@ -170,10 +177,9 @@ def _long(cell: Cell) -> list[str]:
     # a sentence among the numbers would push their sources off the screen
     if _short(cell):
         return []
-    indent = " " * 8
-    return textwrap.wrap(
-        reading(cell), output.terminal_width() or WIDTH, initial_indent=indent, subsequent_indent=indent
-    )
+    indent, width = " " * 8, output.terminal_width() or WIDTH
+    wrapped = (textwrap.wrap(line, width, initial_indent=indent, subsequent_indent=indent) for line in readings(cell))
+    return [line for lines in wrapped for line in lines]
 
 
 def as_json(book: Workbook, result: Result, colour: bool = False) -> str:
@@ -228,7 +234,8 @@ def _table(part: Part, heads: Iterable[str], more: Callable[[Cell], list[str]]) 
     yield "| " + " | ".join(titles) + " |"
     yield "|---" * len(titles) + "|"
     for cell in part.cells:
-        cells = [markdown_code(cell.name), _md(str(cell.entry.label)), _md(reading(cell)), *more(cell)]
+        value = "<br>".join(map(_md, readings(cell)))
+        cells = [markdown_code(cell.name), _md(str(cell.entry.label)), value, *more(cell)]
         yield "| " + " | ".join(cells) + " |"
 
 

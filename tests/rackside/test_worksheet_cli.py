@@ -275,6 +275,15 @@ def test_a_workbook_is_written_and_says_what_in_it_is_not_live(
     assert "no spreadsheet formula says it" in err
 
 
+def test_a_text_of_several_lines_keeps_them(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [f"{name} (not ready" for name in ("Business", "Scale", "Architecture", "Cost", "Path")]
+    text = run(capsys, "worksheet", "five-dimensions")[1].splitlines()
+    assert all(any(line.startswith(" " * 8 + wanted) for line in text) for wanted in lines)
+    assert run(capsys, "worksheet", "five-dimensions", "--format", "markdown")[1].count("<br>") == 5
+    page = run(capsys, "worksheet", "five-dimensions", "--format", "html")[1]
+    assert all(f"<br>{wanted}" in page for wanted in lines[1:])
+
+
 def test_the_page_speaks_the_readers_language(capsys: pytest.CaptureFixture[str]) -> None:
     out = run(capsys, "--lang", "zh", "worksheet", "checkpoint-interval")[1]
     assert "最优间隔（Daly）" in out
