@@ -100,7 +100,7 @@ def _sections(data: bytes) -> Iterator[tuple[str, bytes]]:
         starts = list(_COMMAND.finditer(text))
         if not starts or starts[0].start() > 0:
             yield _FOLDER.sub("", heading), _body(rest.removeprefix(b"\n"))
-        for start, following in zip(starts, [*starts[1:], None], strict=True):
+        for start, following in zip(starts, [*starts[1:], None], strict=False):
             body = text[start.end() : following.start() if following else len(text)]
             yield start[1].decode("utf-8", "replace").strip(), _body(body.lstrip(b"\r\n"))
 

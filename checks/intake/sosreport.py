@@ -48,9 +48,15 @@ def read(root: PurePosixPath, entries: Iterable[Entry], origin: str) -> Found:
     # logs that were not needed because a better one was there, and the files the header was read from, are known too
     known = used | {row.path for row in mapping.table().sosreport_logs} | {*_HOST_FILES, *_DATE_FILES, *_ZONE_FILES}
     found = Found([capture])
+    copies = 0
     for path in sorted(files.keys() - known):
         if path.startswith(_OWN):
             found.unknown.append((f"{root}/{path}".removeprefix("./"), "no command of Rackside prints this"))
+        else:
+            copies += 1
+    if copies:
+        # a host has thousands of files; one line tells as much as all of them
+        capture.notes.append(f"{copies} copies of the host's files hold nothing that a command of Rackside prints")
     return found
 
 
