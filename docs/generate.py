@@ -5,6 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from worksheets.model import Input
 
 HERE = Path(__file__).parent
 if str(HERE.parent) not in sys.path:
@@ -128,6 +132,51 @@ def runbook_pages() -> list[str]:
     return lines
 
 
+def worksheet_pages() -> list[str]:
+    """Every shipped worksheet: what to give, what comes out by which formula, and what it says about it."""
+    from worksheets.library import FOLDER, Library
+
+    library = Library()
+    sheets = sorted((library.sheet(p.stem) for p in FOLDER.glob("*.yaml")), key=lambda sheet: sheet.id)
+    lines = ["# Worksheets", "", NOTICE, ""]
+    lines += [
+        "Defaults and ranges are in the unit beside them, money in USD. `rackside explain worksheet:NAME.ROW` shows a "
+        "formula with its numbers, where each comes from, and its date.",
+        "",
+        *_table(("id", "name", "question"), ((s.id, f"[`{s.sheet}`](#{s.sheet})", s.question) for s in sheets)),
+    ]
+    for sheet in sheets:
+        lines += ["", f"## {sheet.sheet}", "", f"{sheet.title}. {sheet.question}", ""]
+        inputs = (
+            (f"`{e.name}`", e.label, e.unit, _default(e), _range(e), _link(e), e.source or "-") for e in sheet.inputs
+        )
+        lines += _table(("input", "what", "unit", "default", "allowed", "taken from", "source"), inputs)
+        rows = ((f"`{r.name}`", r.label, r.unit, f"`{r.formula}`", r.source or "-") for r in sheet.rows if r.show)
+        lines += ["", *_table(("result", "what", "unit", "formula", "source"), rows)]
+        if sheet.advice:
+            rules = ((a.id, a.severity, f"`{a.when}`", a.text, a.source or "-") for a in sheet.advice)
+            lines += ["", *_table(("rule", "severity", "when", "says", "source"), rules)]
+    return lines
+
+
+def _link(entry: Input) -> str:
+    return f"`{entry.from_}`" if entry.from_ else "-"
+
+
+def _default(entry: Input) -> str:
+    value = entry.default
+    text = "-" if value in (None, "") else f"{value:.12g}" if isinstance(value, int | float) else str(value)
+    if isinstance(value, bool):
+        text = "yes" if value else "no"
+    return text + (f" ({entry.spread[0]:.12g} to {entry.spread[1]:.12g})" if entry.spread else "")
+
+
+def _range(entry: Input) -> str:
+    if entry.range:
+        return f"{entry.range[0]:.12g} to {entry.range[1]:.12g}"
+    return entry.choices if isinstance(entry.choices, str) else ", ".join(entry.choices) or "-"
+
+
 def key_page() -> list[str]:
     """Every key of the terminal application."""
     from tui import keys
@@ -141,6 +190,7 @@ PAGES = {
     "faults.md": fault_pages,
     "thresholds.md": threshold_pages,
     "runbooks.md": runbook_pages,
+    "worksheets.md": worksheet_pages,
     "keys.md": key_page,
 }
 

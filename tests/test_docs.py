@@ -20,7 +20,10 @@ def generator() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("page", ["commands.md", "checks.md", "faults.md", "thresholds.md", "runbooks.md", "keys.md"])
+PAGES = ["commands.md", "checks.md", "faults.md", "thresholds.md", "runbooks.md", "worksheets.md", "keys.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_a_reference_page_is_what_the_registries_say(page: str) -> None:
     fresh = "\n".join(generator().PAGES[page]()).rstrip() + "\n"
     assert (DOCS / "reference" / page).read_text(encoding="utf-8") == fresh, "run `make docs`"
