@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +17,7 @@ from worksheets.formulas.scalar import evaluate
 from worksheets.formulas.syntax import FormulaError, parse
 from worksheets.functions.clos import even_spines, three_tier_spines
 from worksheets.functions.lists import running_total
+from worksheets.functions.optimum import interval_band
 from worksheets.functions.payback import payback
 from worksheets.functions.poisson import MANY, poisson_covered, poisson_exactly, poisson_spares
 
@@ -124,7 +128,44 @@ def test_functions_go_through_lists_item_by_item_and_over_samples_too() -> None:
         load(module)
     spares = parse("poisson_spares([0.384, 1.536, n], 0.95)")
     assert evaluate(spares, {"n": 24.576}) == (2.0, 4.0, 33.0)
-    assert [column.tolist() for column in over_samples(spares, {"n": [24.576, 0.384]})] == [[2, 2], [4, 4], [33, 2]]
+    together = over_samples(spares, {"n": [24.576, 0.384]})
+    assert [np.broadcast_to(column, 2).tolist() for column in together] == [[2, 2], [4, 4], [33, 2]]
     total = parse("running_total([1[currency], n])")
     assert evaluate(total, {"n": 2.0}) == (1.0, 3.0)
     assert [column.tolist() for column in over_samples(total, {"n": [2.0, 3.0]})] == [[1, 1], [3, 4]]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    expected=st.lists(st.one_of(st.floats(0, 800), st.floats(-2, 20_000)), min_size=1, max_size=5),
+    target=st.one_of(st.floats(0.01, 0.9999), st.sampled_from([0.0, 1.0, math.nan])),
+)
+def test_spares_over_samples_are_those_of_each_sample(expected: list[float], target: float) -> None:
+    load("poisson")
+    together = over_samples(parse("poisson_spares(n, share)"), {"n": expected, "share": target})
+    assert together.tolist() == pytest.approx([alone(poisson_spares, n, target) for n in expected], nan_ok=True)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    delta=st.lists(st.floats(-1, 3600), min_size=1, max_size=4), mtbf=st.floats(0, 1e7), loss=st.floats(-0.1, 1.1)
+)  # fmt: skip
+def test_interval_bands_over_samples_are_those_of_each_sample(delta: list[float], mtbf: float, loss: float) -> None:
+    load("optimum")
+    names = {"delta": delta, "mtbf": mtbf, "loss": loss}
+    together = over_samples(parse("interval_band(delta * 1[s], mtbf * 1[s], loss)"), names)
+    bands = [alone(interval_band, d, mtbf, loss) for d in delta]
+    for end in (0, 1):
+        expected = [band[end] if isinstance(band, tuple) else band for band in bands]
+        assert together[end].tolist() == pytest.approx(expected, rel=1e-6, nan_ok=True)
+
+
+def alone(call: Callable[..., Any], *arguments: float) -> Any:
+    try:
+        return call(*arguments)
+    except (FormulaError, ArithmeticError, ValueError):
+        return math.nan
+
+
+def test_an_interval_for_failures_more_frequent_than_dumps_last_is_a_number() -> None:
+    assert all(math.isfinite(end) and end > 0 for end in interval_band(3600, 0.5, 0.5))

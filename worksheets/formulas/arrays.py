@@ -12,7 +12,7 @@ import numpy as np
 
 from common.errors import InputError
 from worksheets.formulas import registry
-from worksheets.formulas.scalar import Lookup, check_arity, each, run
+from worksheets.formulas.scalar import Lookup, check_arity, each, gathered, run
 from worksheets.formulas.syntax import (
     COMPARISONS,
     Call,
@@ -111,13 +111,19 @@ class _Evaluator:
 
     def singly(self, node: Call, arguments: list[Array]) -> Array:
         """Functions that know no arrays run once per sample."""
+        known = registry.get(node.function)
+        if known is not None and known.arrays is not None:
+            return each(_together(known.arrays), *arguments)
         flat, lengths = [], []
         for argument in arguments:
             parts = argument if isinstance(argument, tuple) else (argument,)
             flat += list(parts)
             lengths.append(len(parts) if isinstance(argument, tuple) else 0)
         wide = np.broadcast_arrays(*flat)
-        results = [self.once(node, sample, lengths) for sample in zip(*(w.ravel() for w in wide), strict=True)]
+        # few inputs are drawn, so that the same arguments come again and again
+        samples = list(zip(*(w.ravel().tolist() for w in wide), strict=True))
+        answers = {sample: self.once(node, sample, lengths) for sample in set(samples)}
+        results = [answers[sample] for sample in samples]
         shape = wide[0].shape
         if results and all(isinstance(r, tuple) for r in results):
             return tuple(_given(list(column)).reshape(shape) for column in zip(*results, strict=True))
@@ -128,22 +134,32 @@ class _Evaluator:
         arguments: list[Any] = []
         at = 0
         for length in lengths:
-            part = [v if isinstance(v, str) else float(v) for v in sample[at : at + max(length, 1)]]
-            arguments.append(tuple(part) if length else part[0])
+            arguments.append(sample[at : at + length] if length else sample[at])
             at += max(length, 1)
-        if any(isinstance(a, float) and np.isnan(a) for a in arguments):
+        if any(a is None or a != a for a in arguments):
             return np.nan
         try:
             if node.function == "lookup" and self.lookup is not None:
                 return self.lookup(*(str(a) for a in arguments))
             if node.function == "range":
-                return tuple(float(i) for i in range(1, int(arguments[0]) + 1))
+                return gathered(node, arguments)
             known = registry.get(node.function)
             if known is None:
                 raise FormulaError(f"`{node.function}` cannot run here", position=node.position)
             return run(known, *arguments)
         except InputError:
             return np.nan
+
+
+def _together(call: Callable[..., Array]) -> Callable[..., Array]:
+    def apply(*arguments: Array) -> Array:
+        wide = np.broadcast_arrays(*arguments)
+        found = call(*(w.ravel() for w in wide))
+        parts = found if isinstance(found, tuple) else (found,)
+        shaped = tuple(_finite(part).reshape(wide[0].shape) for part in parts)
+        return shaped if isinstance(found, tuple) else shaped[0]
+
+    return apply
 
 
 def _both(operator: str) -> Callable[[Array, Array], Array]:
@@ -159,7 +175,8 @@ def _both(operator: str) -> Callable[[Array, Array], Array]:
 def _compared(compare: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
     def apply(a: Array, b: Array) -> Array:
         if a.dtype == object or b.dtype == object:
-            return compare(a, b).astype(float)
+            unknown = np.equal(a, None) | np.equal(b, None) | np.not_equal(a, a) | np.not_equal(b, b)
+            return np.where(unknown.astype(bool), np.nan, compare(a, b).astype(float))
         return np.where(np.isnan(a) | np.isnan(b), np.nan, compare(a, b))
 
     return apply

@@ -26,7 +26,8 @@ class Function:
     """A registered function. `takes` and `gives` are units; it sees and returns base-unit numbers, texts or lists.
 
     A list goes through it item by item, unless it takes whole `lists`. `excel` is its spreadsheet form where there is
-    one: a text with a `{}` for each argument, or a function of their spreadsheet forms, lists as tuples.
+    one: a text with a `{}` for each argument, or a function of their spreadsheet forms, lists as tuples. `arrays` is
+    the same over equally long numpy arrays, with NaN where it has no answer; it loads numpy by itself.
     """
 
     name: str
@@ -36,25 +37,32 @@ class Function:
     says: str
     lists: bool = False
     excel: str | F = ""
+    arrays: F | None = None
 
 
 _FUNCTIONS: dict[str, Function] = {}
 
 
 def function(
-    name: str, *, takes: tuple[str, ...], gives: str, lists: bool = False, excel: str | F = ""
+    name: str,
+    *,
+    takes: tuple[str, ...],
+    gives: str,
+    lists: bool = False,
+    excel: str | F = "",
+    arrays: F | None = None,
 ) -> Callable[[F], F]:
     """Registers a function under the name by which formulas call it.
 
     Its docstring becomes its line in the guide. In a spreadsheet `excel` stands in its place, such as `LCM({},{})`,
-    or else the value it computed.
+    or else the value it computed. A slow one gives `arrays`, too, its form over many samples at once.
     """
 
     def register(call: F) -> F:
         if name in BUILTINS or (name in _FUNCTIONS and _FUNCTIONS[name].call.__module__ != call.__module__):
             raise ValueError(f"function {name} exists already")
         says = (call.__doc__ or "").strip().partition("\n")[0]
-        _FUNCTIONS[name] = Function(name, call, takes, gives, says, lists, excel)
+        _FUNCTIONS[name] = Function(name, call, takes, gives, says, lists, excel, arrays)
         return call
 
     return register
