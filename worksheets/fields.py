@@ -21,6 +21,8 @@ USD_RATE = Ref(CARD, "usd_rate")
 """What one USD is worth in the plan's currency; sheet defaults and price tables count in USD."""
 CROSS = {"CNY": Ref(CARD, "cny_per_usd"), "EUR": Ref(CARD, "eur_per_usd")}
 MONEY = frozenset({USD_RATE, *CROSS.values()})
+SLACK = 1e-9
+"""The share of the larger end by which a value may lie outside the allowed range."""
 _YES = {"yes": True, "true": True, "on": True, "1": True, "是": True}
 _NO = {"no": False, "false": False, "off": False, "0": False, "否": False}
 
@@ -33,15 +35,22 @@ def priced(field: Input) -> float:
 def needs(library: Library, slug: str, field: Input) -> list[Ref]:
     """What must be known before the input is."""
     found: list[Ref] = []
-    if field.from_:
+    if cell := link(library, slug, field):
+        found.append(cell)
+    elif field.from_:
         table, _, rest = field.from_.partition(".")
-        if table not in library.references.names():
-            found.append(library.resolve(slug, field.from_))
-        elif "." not in rest and (key := library.references.table(table).key):
+        if "." not in rest and (key := library.references.table(table).key):
             found.append(library.resolve(slug, key))
     if priced(field):
         found += [USD_RATE, *CROSS.values()]
     return found
+
+
+def link(library: Library, slug: str, field: Input) -> Ref | None:
+    """The input or row that `from` points at; None when it points at a table, or there is no `from`."""
+    if not field.from_ or field.from_.partition(".")[0] in library.references.names():
+        return None
+    return library.resolve(slug, field.from_)
 
 
 def value(
@@ -84,17 +93,16 @@ def linked(library: Library, slug: str, field: Input, known: Mapping[str, Value]
     """The value that `from` points at; None when the table leaves it open or has no such row."""
     if not field.from_:
         return None
+    if ref := link(library, slug, field):
+        return replace(known[ref.key], unit=field.unit, note=f"from {field.from_}")
     table, _, rest = field.from_.partition(".")
-    if table in library.references.names():
-        row, _, column = rest.rpartition(".")
-        if not row and (key := library.references.table(table).key):
-            row = str(known[library.resolve(slug, key).key].value)
-            if row not in library.references.table(table).rows:
-                return None
-        cell = library.references.cell(table, row, column)
-        return None if cell is None else _in_currency(cell, field, known)
-    ref = library.resolve(slug, field.from_)
-    return replace(known[ref.key], unit=field.unit, note=f"from {field.from_}")
+    row, _, column = rest.rpartition(".")
+    if not row and (key := library.references.table(table).key):
+        row = str(known[library.resolve(slug, key).key].value)
+        if row not in library.references.table(table).rows:
+            return None
+    cell = library.references.cell(table, row, column)
+    return None if cell is None else _in_currency(cell, field, known)
 
 
 def followed(field: Input, value: Value) -> bool:
@@ -168,12 +176,11 @@ def check(library: Library, field: Input, value: Value, known: Mapping[str, Valu
     options = choices(library, field)
     if options and value.value not in options:
         raise InputError(f"{field.name}: `{value.value}` is not a choice", fix=nearest(str(value.value), options))
-    if field.range is None or isinstance(value.value, str | bool):
+    if (ends := allowed(field, known)) is None or isinstance(value.value, str | bool):
         return
-    worth = unit(field.unit).factor * _worth(field, known)
-    least, most = (end * worth for end in field.range)
+    least, most = ends
     # the last bits of a conversion are no reason to refuse the end of a range
-    slack = 1e-9 * max(abs(least), abs(most))
+    slack = SLACK * max(abs(least), abs(most))
     for number in (value.value, value.low, value.high):
         for item in number if isinstance(number, tuple) else (number,):
             if item is not None and not least - slack <= item <= most + slack:
@@ -185,6 +192,14 @@ def check(library: Library, field: Input, value: Value, known: Mapping[str, Valu
         raise InputError(f"{field.name}: {show(value.value, field.unit)} is not whole", fix="give a whole number")
     if value.low is not None and value.high is not None and not value.low <= value.value <= value.high:
         raise InputError(f"{field.name}: the value must lie between its low and its high end")
+
+
+def allowed(field: Input, known: Mapping[str, Value]) -> tuple[float, float] | None:
+    """The least and the most that an input may be, in base units; None for a text, or yes and no."""
+    if field.range is None:
+        return None
+    worth = unit(field.unit).factor * _worth(field, known)
+    return field.range[0] * worth, field.range[1] * worth
 
 
 def choices(library: Library, field: Input) -> tuple[str, ...]:
