@@ -175,7 +175,9 @@ def _both(operator: str) -> Callable[[Array, Array], Array]:
 def _compared(compare: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
     def apply(a: Array, b: Array) -> Array:
         if a.dtype == object or b.dtype == object:
-            unknown = np.equal(a, None) | np.equal(b, None) | np.not_equal(a, a) | np.not_equal(b, b)
+            # among texts None and NaN are no answer
+            nothing: Any = None
+            unknown = (a == nothing) | (b == nothing) | (a != a) | (b != b)
             return np.where(unknown.astype(bool), np.nan, compare(a, b).astype(float))
         return np.where(np.isnan(a) | np.isnan(b), np.nan, compare(a, b))
 
