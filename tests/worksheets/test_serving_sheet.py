@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from worksheets.engine import compute
 
-MIXTURE = {"params_total": 671e9, "params_active": 37e9, "experts": 256, "top_k": 8, "weight_bits": 8, "copy_wanted": 16}
+MIXTURE = {
+    "params_total": 671e9, "params_active": 37e9, "experts": 256, "top_k": 8, "weight_bits": 8, "copy_wanted": 16,
+}  # fmt: skip
 DENSE = {"params_total": 70e9, "params_active": 70e9, "experts": 0, "top_k": 0}
 models = st.sampled_from([MIXTURE, DENSE])
 kv_token = st.floats(1e4, 1e6)
