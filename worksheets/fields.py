@@ -151,10 +151,7 @@ def read(field: Input, given: Given, origin: Origin, known: Mapping[str, Value])
 
 def _one(field: Input, value: Any, money: Mapping[str, float] | None) -> Any:
     if field.unit == BOOL:
-        answer = value if isinstance(value, bool) else {**_YES, **_NO}.get(str(value).strip().lower())
-        if answer is None:
-            raise InputError(f"{field.name}: `{value}` is neither yes nor no", fix="write yes or no")
-        return answer
+        return yes_or_no(field.name, value)
     if field.unit == TEXT:
         return str(value).strip()
     if isinstance(value, bool):
@@ -169,6 +166,18 @@ def _one(field: Input, value: Any, money: Mapping[str, float] | None) -> Any:
         )
     except InputError as error:
         raise InputError(f"{field.name}: {error.message}", fix=error.fix) from None
+
+
+def yes_or_no(name: str, value: Any) -> bool:
+    """What somebody typed for a field that is yes or no.
+
+    Raises:
+        InputError: it is neither.
+    """
+    answer = value if isinstance(value, bool) else {**_YES, **_NO}.get(str(value).strip().lower())
+    if answer is None:
+        raise InputError(f"{name}: `{value}` is neither yes nor no", fix="write yes or no")
+    return answer
 
 
 def check(library: Library, field: Input, value: Value, known: Mapping[str, Value]) -> None:

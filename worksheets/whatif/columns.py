@@ -16,8 +16,14 @@ Array = Any
 """A float array with NaN where a draw has no answer (yes and no are 1 and 0), or an object array of texts and None."""
 
 
-class RaggedError(ValueError):
+class RaggedError(InputError):
     """The draws give lists of different length, or lists and single values, so that no array holds them."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a list whose length changes from draw to draw",
+            fix="give the input that sets its length a single value",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,7 @@ def gathered(values: Sequence[Any]) -> Array | tuple[Array, ...]:
         return np.array(values, dtype=object if texts else float)
     length = len(lists[0])
     if any(len(v) != length for v in lists) or any(v is not None and not isinstance(v, tuple) for v in values):
-        raise RaggedError("lists of different length")
+        raise RaggedError
     nothing = (None,) * length
     return tuple(gathered(column) for column in zip(*(nothing if v is None else v for v in values), strict=True))
 
@@ -65,11 +71,11 @@ def gathered(values: Sequence[Any]) -> Array | tuple[Array, ...]:
 def settled(found: Array | tuple[Array, ...], draws: int) -> Array | tuple[Array, ...]:
     """A computed column with a value for each draw; a list of which an item has no answer has none in that draw."""
     if not isinstance(found, tuple):
-        wide = np.broadcast_to(np.asarray(found), (draws,))
+        wide = np.broadcast_to(np.asarray(found, dtype=object if isinstance(found, str) else None), (draws,))
         return wide if wide.dtype == object else np.where(np.isfinite(wide), wide, np.nan)
     items: list[Any] = [settled(item, draws) for item in found]
     if any(isinstance(item, tuple) for item in items):
-        raise RaggedError("a list of lists")
+        raise RaggedError
     bad = np.logical_or.reduce([unknown(item) for item in items])
     return tuple(np.where(bad, _absent(item), item) for item in items)
 

@@ -42,14 +42,27 @@ class Draws:
         """What a reference stands for in every draw; a single value or list when it is the same in all.
 
         Raises:
-            RaggedError: the draws give lists of different length.
+            InputError: the draws give lists of different length.
         """
         self._know(ref)
         column = self._columns[ref.key]
         if column is None or ref.part not in _ENDS:
             return self._same(ref)
         # a value that is tried has no range any more, as a typed one has none
-        return column.array(ref.part) if isinstance(column, Singly) else column
+        if not isinstance(column, Singly):
+            return column
+        try:
+            return column.array(ref.part)
+        except RaggedError as error:
+            raise InputError(f"{ref.key} is {error.message}", fix=error.fix) from None
+
+    def wide(self, ref: Ref) -> Array | tuple[Array, ...]:
+        """The same with a value for each draw even where all are alike.
+
+        Raises:
+            InputError: the draws give lists of different length.
+        """
+        return settled(self.array(ref), self.size)
 
     def outcome(self, ref: Ref, draw: int) -> Value | InputError:
         """What a cell is worth in one draw, or why it is worth nothing."""
