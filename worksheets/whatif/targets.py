@@ -8,10 +8,11 @@ from typing import Any
 
 from common.errors import InputError
 from common.yamlfile import nearest
+from worksheets import fields
 from worksheets.engine import Workbook
 from worksheets.library import Library, Ref
 from worksheets.model import Input, Row
-from worksheets.plan import CARD
+from worksheets.plan import CARD, Given
 from worksheets.units import unit
 from worksheets.values import is_number
 
@@ -113,6 +114,17 @@ def _find(library: Library, slug: str, name: str, inputs: bool = False) -> tuple
 def _entries(library: Library, slug: str) -> tuple[Input | Row, ...]:
     sheet = library.sheet(slug)
     return (*sheet.inputs, *sheet.rows)
+
+
+def typed(book: Workbook, ref: Ref, entry: Input, text: str) -> Any:
+    """What somebody typed for an input, in base units, whether or not it is allowed.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    needs = {need.key: book.cell(need.sheet, book.library.entry(need)).value for need in book.needs(ref)}
+    known = {key: value for key, value in needs.items() if value is not None}
+    return fields.read(entry, Given(value=text), "user", known).value
 
 
 def put(book: Workbook, ref: Ref, entry: Input, value: Any) -> None:
