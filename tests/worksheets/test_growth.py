@@ -19,8 +19,8 @@ from worksheets.engine import compute
         ({"rack_places": 10}, "rack-places", 3),
         ({"ost_most": 100, "read_rate_gpu": 1, "ost_read_bw": 1}, "osts", 2),
         ({"scheduler_most": 100}, "scheduler", 4),
-        ({"radix": 8}, "two-tiers", 1),
-        ({"radix": 8, "growth": 10}, "three-tiers", 1),
+        ({"radix": 8, "reserved_ports": 0}, "two-tiers", 1),
+        ({"radix": 8, "reserved_ports": 0, "growth": 10}, "three-tiers", 1),
         ({}, "none", 1000),
     ],
 )
@@ -57,3 +57,31 @@ def test_a_falling_price_makes_later_steps_cheaper() -> None:
     steady, falling = (compute("growth", overrides={"price_change": p}) for p in (0, -20))
     assert falling["cost_step"][0] == steady["cost_step"][0]
     assert falling["cost_step"][2] == pytest.approx(0.8 * steady["cost_step"][2])
+
+
+STEPS = range(5)
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(
+    ("sheet", "row", "ours"),
+    [
+        ("plan", "nodes", "nodes"),
+        ("plan", "endpoints", "endpoints"),
+        ("fabric", "leaf", "leaf"),
+        ("fabric", "spine", "spine"),
+        ("fabric", "core", "core"),
+        ("fabric", "tiers", "tiers"),
+        ("power-cooling", "racks", "racks"),
+        ("power-cooling", "it_kw", "it_kw"),
+        ("spares", "spares", "spares"),
+        ("checkpoint-interval", "mtbf", "mtbf"),
+    ],
+)
+def test_each_step_is_what_the_other_sheets_say_of_a_cluster_of_its_size(
+    step: int, sheet: str, row: str, ours: str
+) -> None:
+    growth = compute("growth", overrides={"pilot_gpus": 64, "growth": 3.5})
+    whole = compute(sheet, overrides={"plan.gpus_total": growth["gpus"][step]})
+    # the growth plan leaves management switches out
+    assert growth[ours][step] == pytest.approx(whole[row], rel=0.005 if ours == "it_kw" else 1e-9)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from worksheets.engine import compute
 
 node_w = st.floats(100, 30_000)
-rack_kw = st.floats(31, 300)
+rack_kw = st.floats(34, 300)
 halls = st.sampled_from(["air", "contained-air", "rear-door", "liquid"])
 
 
