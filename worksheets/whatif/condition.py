@@ -69,9 +69,9 @@ class Condition:
             held = held & ~unknown(values) & np.asarray(self._compared(values), dtype=bool)
         return held
 
-    def miss(self, value: float) -> float:
-        """How far a number is from the bound, in base units."""
-        return abs(value - float(self.bound))
+    def miss(self, values: Array) -> Array:
+        """How far numbers are from the bound, in base units."""
+        return abs(values - float(self.bound))
 
     def _compared(self, value: Any) -> Any:
         if isinstance(self.bound, str | bool):

@@ -20,6 +20,7 @@ from worksheets.model import Input, Row
 from worksheets.units import TEXT, unit
 from worksheets.values import NotEnoughError, Value
 from worksheets.whatif.columns import Array, Column, RaggedError, Singly, drawn, gathered, nothing, settled, unknown
+from worksheets.whatif.targets import known_needs
 
 _ENDS = ("value", "low", "high")
 
@@ -162,9 +163,7 @@ class Draws:
         column = self._columns[link.key]
         if isinstance(column, Singly) or isinstance(self._cell(link).error, NotEnoughError):
             return None
-        cells = {need.key: self._cell(need).value for need in self.book.needs(ref)}
-        known = {key: value for key, value in cells.items() if value is not None}
-        return self._checked(entry, column, fields.allowed(entry, known))
+        return self._checked(entry, column, fields.allowed(entry, known_needs(self.book, ref)))
 
     def _checked(self, entry: Input, column: Any, allowed: tuple[float, float] | None) -> Column:
         if isinstance(column, tuple):

@@ -74,7 +74,7 @@ def axis(book: Workbook, slug: str, text: str) -> Axis:
     if found is None:
         read = [typed(book, ref, entry, one) for part in values.split(",") if (one := part.strip())]
     else:
-        first, last, step = (typed(book, ref, entry, _with_unit(end, found[4])) for end in found.groups()[:3])
+        first, last, step = (typed(book, ref, entry, with_unit(end, found[4])) for end in found.groups()[:3])
         read = _steps(text, first, last, step)
     if not read:
         raise InputError(f"`{text}` names no value", fix="write INPUT=START:END:STEP or INPUT=A,B,C")
@@ -83,7 +83,8 @@ def axis(book: Workbook, slug: str, text: str) -> Axis:
     return Axis(ref, entry, Target(ref, entry).unit(book), tuple(dict.fromkeys(read)))
 
 
-def _with_unit(text: str, unit_name: str) -> str:
+def with_unit(text: str, unit_name: str) -> str:
+    """A number with the unit that stands behind the last of a range; one with a unit of its own keeps it."""
     return f"{text.strip()} {unit_name}".strip() if _PLAIN.fullmatch(text.strip()) else text
 
 
@@ -133,12 +134,11 @@ def _point(book: Workbook, slug: str, axes: Sequence[Axis], values: tuple[Any, .
         # two values that are allowed alone and not together
         return Point(values, tuple(Outcome(None, str(error)) for _ in rows), "fail", ())
     result = trial.compute(slug)
-    return Point(
-        values, tuple(_outcome(trial, row) for row in rows), result.state, tuple(s.rule for s in result.advice)
-    )
+    return Point(values, tuple(outcome(trial, row) for row in rows), result.state, tuple(s.rule for s in result.advice))
 
 
-def _outcome(book: Workbook, row: Target) -> Outcome:
+def outcome(book: Workbook, row: Target) -> Outcome:
+    """What a row is worth in a workbook, or why it is worth nothing."""
     try:
         return Outcome(row.value(book))
     except InputError as error:

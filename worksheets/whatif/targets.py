@@ -14,7 +14,7 @@ from worksheets.library import Library, Ref
 from worksheets.model import Input, Row
 from worksheets.plan import CARD, Given
 from worksheets.units import unit
-from worksheets.values import is_number
+from worksheets.values import Value, is_number
 
 _TARGET = re.compile(r"([a-z][\w.-]*)(?:\[(\d{1,4})\])?")
 
@@ -122,9 +122,13 @@ def typed(book: Workbook, ref: Ref, entry: Input, text: str) -> Any:
     Raises:
         InputError: it cannot be read.
     """
-    needs = {need.key: book.cell(need.sheet, book.library.entry(need)).value for need in book.needs(ref)}
-    known = {key: value for key, value in needs.items() if value is not None}
-    return fields.read(entry, Given(value=text), "user", known).value
+    return fields.read(entry, Given(value=text), "user", known_needs(book, ref)).value
+
+
+def known_needs(book: Workbook, ref: Ref) -> dict[str, Value]:
+    """What an input hangs on at first hand, as far as it has a value."""
+    cells = {need.key: book.cell(need.sheet, book.library.entry(need)).value for need in book.needs(ref)}
+    return {key: value for key, value in cells.items() if value is not None}
 
 
 def put(book: Workbook, ref: Ref, entry: Input, value: Any) -> None:

@@ -15,6 +15,7 @@ from worksheets.library import Ref
 from worksheets.model import Input
 from worksheets.units import unit
 from worksheets.values import is_number
+from worksheets.whatif.targets import known_needs
 
 if TYPE_CHECKING:
     from worksheets.whatif.columns import Array
@@ -63,8 +64,7 @@ def _ends(book: Workbook, standing: Standing, others_pct: float) -> Uncertain | 
 
 
 def _allowed(book: Workbook, standing: Standing) -> tuple[float, float]:
-    cells = {ref.key: book.cell(ref.sheet, book.library.entry(ref)).value for ref in book.needs(standing.ref)}
-    ends = fields.allowed(standing.entry, {key: value for key, value in cells.items() if value is not None})
+    ends = fields.allowed(standing.entry, known_needs(book, standing.ref))
     return ends or (standing.value.value, standing.value.value)
 
 
