@@ -148,10 +148,14 @@ class Workbook:
         measured = self.plan.measured.get(key)
         return None if measured is None else (measured, "measured")
 
+    def given_keys(self) -> frozenset[str]:
+        """The inputs that somebody typed, planned or measured, as `sheet.input`."""
+        return frozenset({*self._given, *self.plan.measured})
+
     def rests_on(self, *refs: Ref) -> tuple[behind.Standing, ...]:
         """Every input on which these rest, through all sheets and the plan."""
         self._know(*refs)
-        return behind.behind(self.library, refs, self._cells, self.needs, {*self._given, *self.plan.measured})
+        return behind.behind(self.library, refs, self._cells, self.needs, self.given_keys())
 
     def settable(self, key: str) -> Input:
         """The input behind `sheet.input`.
@@ -365,7 +369,7 @@ class Workbook:
 
     def _notes(self, slug: str) -> Iterator[str]:
         """Prices older than six months behind the sheet, its own by name and those of other sheets as `sheet.input`."""
-        sheet, given = self.library.sheet(slug), {*self._given, *self.plan.measured}
+        sheet, given = self.library.sheet(slug), self.given_keys()
         refs = [Ref(slug, entry.name) for entry in (*sheet.inputs, *sheet.rows)]
         for standing in behind.old_prices(self.library, refs, self._cells, self.needs, given, self.today):
             name = standing.ref.name if standing.ref.sheet == slug else standing.ref.key
