@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from checks import judge, rules
 from checks.clusters import open_cluster
 from checks.findings import Finding, Status
+from checks.rules.host.sizing import NOMINAL
 from checks.rules.storage.striping import OST_GB_PER_S, recommended
 from checks.thresholds import Thresholds
 from checks.view import View
@@ -20,7 +21,7 @@ from worksheets.engine import Result, Workbook
 from worksheets.library import Library
 
 LIBRARY = Library()
-SHEETS = ("storage-tiers", "checkpoint-write", "stripe-count")
+SHEETS = ("storage-tiers", "checkpoint-write", "stripe-count", "node-balance")
 
 
 def computed(sheet: str, **given: Any) -> Result:
@@ -170,3 +171,65 @@ def test_busier_gpus_read_no_less_and_more_years_or_less_usable_space_need_no_sm
 @pytest.mark.parametrize(("filesystem", "usable"), [("lustre", 0.8), ("gpfs", 1.0), ("cloud-nfs", 0.89)])
 def test_the_kind_of_filesystem_brings_its_usable_space(filesystem: str, usable: float) -> None:
     assert computed("storage-tiers", filesystem=filesystem)["fs_usable"] == usable
+
+
+shapes = {
+    "gpus_per_node": st.integers(1, 72), "dl_workers": st.integers(0, 32), "os_cores": st.integers(0, 64),
+    "agent_cores": st.integers(0, 64), "sockets": st.integers(1, 8), "numa_spread": st.booleans(),
+    "ram_bytes": st.floats(1, 10_000), "nvme_count": st.integers(0, 32), "nics_per_node": st.integers(0, 32),
+}  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(node=st.fixed_dictionaries(shapes), cores=st.tuples(st.integers(1, 1024), st.integers(1, 1024)).map(sorted))
+def test_more_cores_never_leave_fewer_for_a_gpu_nor_turn_enough_into_too_little(
+    node: dict[str, Any], cores: list[int]
+) -> None:
+    few, many = (computed("node-balance", **node, cpu_cores=n) for n in cores)
+    for row in ("cores_per_gpu", "cores_present", "workers_most"):
+        assert few[row] <= many[row]
+    assert (few["cores_verdict"], many["cores_verdict"]) != ("ok", "short")
+    for result in (few, many):
+        # the rule solved for the loader processes agrees with the rule
+        assert (result["cores_verdict"] == "short") is (node["dl_workers"] >= result["workers_short"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(node=st.fixed_dictionaries(shapes), cores=st.integers(1, 1024))
+def test_what_the_node_lacks_is_said_and_named_in_its_verdict(node: dict[str, Any], cores: int) -> None:
+    result = computed("node-balance", **node, cpu_cores=cores)
+    said = {a.rule for a in result.advice}
+    assert ("NOD-1" in said) is (result["ram_present"] < result["ram_required"])
+    assert ("NOD-2" in said) is (result["cores_present"] < result["cores_required"])
+    assert (result["verdict"] == "balanced") is (not said & {"NOD-1", "NOD-2", "NOD-3", "NOD-4", "NOD-7"})
+
+
+SAMPLES = [("h100-cpu-starved", True), ("h100-cpu-balanced", False)]
+
+
+@pytest.mark.parametrize(("sample", "starved"), SAMPLES)
+def test_the_sheet_and_the_check_agree_on_the_nodes_of_the_samples(sample: str, starved: bool) -> None:
+    findings = found(sample, "host.sizing")
+    assert findings
+    for finding in findings:
+        seen = values(finding)
+        result = computed("node-balance", cpu_cores=seen["cores"], ram_bytes=f"{seen['memory']} GiB")
+        assert ("host-undersized" in finding.faults) is starved
+        small = [a for a in result.advice if a.rule in ("NOD-1", "NOD-2", "NOD-7")]
+        assert bool(small) is starved
+        assert {a.runbook for a in small} <= {"dataloader-starved"}
+        assert result["verdict"] == ("memory" if starved else "balanced")
+
+
+@pytest.mark.parametrize("gib", [256, 384, 512, 768, 1024, 1536, 2048])
+@pytest.mark.parametrize("cores", [32, 64, 95, 96, 112, 192])
+def test_the_sheet_calls_a_node_small_where_the_sizing_check_does(cores: int, gib: int) -> None:
+    limits = Thresholds()
+    seen_gib = 0.98 * gib
+    small = cores < limits.number("cpu-cores-need", "enough") or seen_gib < NOMINAL * limits.number(
+        "ram-need", "enough"
+    )
+    result = computed("node-balance", cpu_cores=cores, ram_bytes=f"{seen_gib} GiB")
+    assert ("NOD-7" in {a.rule for a in result.advice}) is small
+    assert result["cores_proven"] == limits.number("cpu-cores-need", "enough")
+    assert result["ram_proven"] == limits.number("ram-need", "enough") * 1e9
