@@ -35,7 +35,7 @@ def test_a_larger_batch_never_writes_fewer_tokens_until_memory_or_tpot_bounds_it
     mfu: float, eff: float,
 ) -> None:  # fmt: skip
     given = {
-        **model, "kv_token": kv, "prompt_tokens": prompt, "output_tokens": output, "tpot_slo": tpot,
+        **model, "known_kv_token": kv, "prompt_tokens": prompt, "output_tokens": output, "tpot_slo": tpot,
         "step_overhead": overhead, "prefill_mfu": mfu, "bw_eff": eff,
     }  # fmt: skip
     small, large = (compute("serving", overrides={**given, "batch_wanted": n}) for n in batch)
@@ -53,7 +53,7 @@ def test_a_larger_batch_never_writes_fewer_tokens_until_memory_or_tpot_bounds_it
 def test_one_sequence_more_than_the_tpot_allows_a_dense_model_breaks_it(
     kv: float, prompt: int, output: int, tpot: float
 ) -> None:
-    given = {**DENSE, "kv_token": kv, "prompt_tokens": prompt, "output_tokens": output, "tpot_slo": tpot}
+    given = {**DENSE, "known_kv_token": kv, "prompt_tokens": prompt, "output_tokens": output, "tpot_slo": tpot}
     result = compute("serving", overrides=given)
     more = result["batch_slo"] + 1
     weights = result["weights_time_most"]
@@ -65,7 +65,7 @@ def test_one_sequence_more_than_the_tpot_allows_a_dense_model_breaks_it(
 @settings(max_examples=60, deadline=None)
 @given(batch=pair(st.integers(1, 3000)))
 def test_a_step_reads_active_weights_for_one_sequence_and_at_most_all_for_many(batch: list[int]) -> None:
-    given = {**MIXTURE, "kv_token": 70272, "tpot_slo": 5}
+    given = {**MIXTURE, "known_kv_token": 70272, "tpot_slo": 5}
     few, many = (compute("serving", overrides={**given, "batch_wanted": n}) for n in batch)
     one = compute("serving", overrides={**given, "batch_wanted": 1})
     read_all = one["weights"] / one["bw_copy"]
