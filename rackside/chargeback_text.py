@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from common.csvtext import csv_text
 from common.errors import UsageError
 from common.safetext import markdown, safe
 from rackside import output
@@ -142,7 +143,7 @@ def _totals(made: Bill) -> list[tuple[str, str]]:
 
 
 def _as_text(made: Bill) -> str:
-    from rackside.worksheet_text import MARKS
+    from worksheets.exports.telling import MARKS
 
     rows = _shown(made)
     most = len(rows) if made.by == "month" else TOP
@@ -155,7 +156,7 @@ def _as_text(made: Bill) -> str:
 
 
 def _as_csv(made: Bill) -> str:
-    return output.csv(_rows(made), (made.by, *_HEAD))
+    return csv_text(_rows(made), (made.by, *_HEAD))
 
 
 def _as_markdown(made: Bill) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from xml.sax.saxutils import escape, quoteattr
 
 from checks.findings import Finding, Status
+from common.csvtext import csv_text
 from common.safetext import safe, safe_line
-from rackside import output
 
 MARKS: Mapping[Status, str] = {
     Status.SKIPPED: "-",
@@ -124,7 +124,7 @@ def as_csv(label: str, worst: Status, findings: list[Finding], colour: bool) -> 
         )
         for f in findings
     )
-    return output.csv(rows, head)
+    return csv_text(rows, head)
 
 
 FORMATS: Mapping[str, Callable[[str, Status, list[Finding], bool], str]] = {

@@ -84,22 +84,3 @@ def _sized(text: str, size: int) -> str:
     from rich.cells import set_cell_size
 
     return set_cell_size(text, size)
-
-
-def csv(rows: Iterable[Sequence[str | float]], head: Sequence[str]) -> str:
-    """Rows as CSV; numbers stay numbers, and no text becomes a formula in a spreadsheet."""
-    import io
-    from csv import writer
-
-    from common.safetext import safe_line
-
-    stream = io.StringIO()
-    write = writer(stream, lineterminator="\n")
-    write.writerow(head)
-    for row in rows:
-        write.writerow([_csv_text(safe_line(c, limit=2000)) if isinstance(c, str) else c for c in row])
-    return stream.getvalue()
-
-
-def _csv_text(text: str) -> str:
-    return f"'{text}" if text.lstrip()[:1] in ("=", "+", "-", "@") else text

@@ -67,7 +67,7 @@ def workbook(args: argparse.Namespace, slug: str) -> Workbook:
 
     found = library(args.file)
     known(found, slug)
-    plan = Plan.model_construct() if args.plan is None else _plan(Path(args.plan), found)
+    plan = Plan.model_construct() if args.plan is None else _sound(Path(args.plan), found)
     book = Workbook(found, plan) if args.cluster is None else _with_cluster(found, plan, args.cluster)
     wanted = [_wanted(found, slug, text) for text in args.set]
     # in whatever order they are given: ranges of prices hang on the plan's currency
@@ -76,15 +76,10 @@ def workbook(args: argparse.Namespace, slug: str) -> Workbook:
     return book
 
 
-def _plan(path: Path, found: Library) -> Plan:
-    """A plan in which every name is known and every value can be: a typing error must not vanish in a default."""
-    from worksheets import plan
-    from worksheets.lint import lint_plan
+def _sound(path: Path, found: Library) -> Plan:
+    from worksheets.lint import sound_plan
 
-    loaded = plan.load(path)
-    for problem in lint_plan(path, found, loaded):
-        raise InputError(problem.message, file=path, line=problem.line, fix=problem.fix)
-    return loaded
+    return sound_plan(path, found)
 
 
 def _with_cluster(found: Library, plan: Plan, cluster: str) -> Workbook:

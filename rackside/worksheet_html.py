@@ -8,7 +8,8 @@ from html import escape
 from common.page import page
 from common.safetext import safe_line
 from common.words import language, say
-from rackside.worksheet_text import (
+from worksheets.engine import Cell, Result, Workbook
+from worksheets.exports.telling import (
     LIMIT,
     LONG,
     MARKS,
@@ -22,7 +23,6 @@ from rackside.worksheet_text import (
     verdict,
     whence,
 )
-from worksheets.engine import Cell, Result, Workbook
 from worksheets.plan import Plan
 
 STYLE = (

@@ -92,6 +92,18 @@ def lint_plan(path: Path, library: Library | None = None, plan: Plan | None = No
     return sorted(found, key=lambda problem: problem.line or 0)
 
 
+def sound_plan(path: Path, library: Library) -> Plan:
+    """A plan in which every name is known and every value can be: a typing error must not vanish in a default.
+
+    Raises:
+        InputError: the first problem of the file.
+    """
+    loaded = load(path)
+    for problem in lint_plan(path, library, loaded):
+        raise InputError(problem.message, file=path, line=problem.line, fix=problem.fix)
+    return loaded
+
+
 def _unfit(library: Library, plan: Plan) -> Iterator[tuple[Where, InputError]]:
     from worksheets.engine import Workbook
 

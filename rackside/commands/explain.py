@@ -47,10 +47,10 @@ def _worksheet(args: argparse.Namespace) -> dict[str, Any] | None:
     slug, _, row = args.id.removeprefix(WORKSHEET).partition(".")
     if not args.id.startswith(WORKSHEET) and slug not in planning.library(args.file).slugs():
         return None
-    from rackside import worksheet_explain
+    from worksheets import explained
 
     book = planning.workbook(args, slug)
-    return worksheet_explain.line(book, slug, row) if row else worksheet_explain.sheet(book, slug)
+    return explained.line(book, slug, row) if row else explained.sheet(book, slug)
 
 
 def _find(name: str) -> dict[str, Any] | None:

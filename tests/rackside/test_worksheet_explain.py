@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rackside import worksheet_explain
 from tests.rackside.conftest import EVIL, SHEET
 from tests.rackside.test_cli import run
-from worksheets import library, references
+from worksheets import explained, library, references
 from worksheets.engine import Workbook
 from worksheets.library import Library
 
@@ -83,7 +82,7 @@ def test_every_line_of_every_sheet_can_be_explained(slug: str) -> None:
     book = Workbook()
     found = book.library.sheet(slug)
     for entry in (*found.inputs, *found.rows):
-        told = worksheet_explain.line(book, slug, entry.name)
+        told = explained.line(book, slug, entry.name)
         assert told["value"] is not None or told["error"]
         assert json.dumps(told)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from common.errors import UsageError
 from common.yamlfile import nearest
-from rackside.worksheet_text import origin, source_lines, spread
 from worksheets.engine import Cell, Workbook
+from worksheets.exports.telling import origin, source_lines, spread
 from worksheets.fields import CROSS, CURRENCY, followed
 from worksheets.library import Ref
 from worksheets.model import Advice, Input, Row
