@@ -67,13 +67,13 @@ class _Evaluator:
 
     def operation(self, node: Operation) -> Array:
         operator = node.operator
+        if operator in ("and", "or"):
+            return self.both(node)
         operands = [self.run(part) for part in node.operands]
         if operator == "not":
             return each(lambda v: 1 - v, *operands)
         if len(operands) == 1:
             return each(lambda v: -v, *operands)
-        if operator in ("and", "or"):
-            return each(_both(operator), *operands)
         return each(_COMPARE[operator] if operator in COMPARISONS else _ARITHMETIC[operator], *operands)
 
     def call(self, node: Call) -> Array:
@@ -100,14 +100,26 @@ class _Evaluator:
             return _picked(arguments[0], arguments[1])
         return self.singly(node, arguments)
 
+    def both(self, node: Operation) -> Array:
+        """`and`, `or`: what the first operand decides in all samples asks for no second."""
+        first = self.run(node.operands[0])
+        if _uniform(first) == (1.0 if node.operator == "or" else 0.0):
+            return first
+        second = self.run(node.operands[1])
+        if _uniform(first) is None:
+            _refuse_lists_in_some(node, first, second, first)
+        return each(_both(node.operator), first, second)
+
     def choice(self, node: Call) -> Array:
         condition = self.run(node.arguments[0])
-        uniform = None if isinstance(condition, tuple) else np.unique(condition)
-        if uniform is not None and len(uniform) == 1 and not np.isnan(uniform[0]):
+        uniform = _uniform(condition)
+        if uniform is not None:
             # one branch for all samples: the other may be impossible to compute
-            taken = self.run(node.arguments[1 if uniform[0] else 2])
+            taken = self.run(node.arguments[1 if uniform else 2])
             return each(lambda v: np.broadcast_arrays(v, condition)[0], taken)
-        return each(_chosen, condition, self.run(node.arguments[1]), self.run(node.arguments[2]))
+        then, otherwise = self.run(node.arguments[1]), self.run(node.arguments[2])
+        _refuse_lists_in_some(node, condition, then, otherwise)
+        return each(_chosen, condition, then, otherwise)
 
     def singly(self, node: Call, arguments: list[Array]) -> Array:
         """Functions that know no arrays run once per sample."""
@@ -160,6 +172,17 @@ def _together(call: Callable[..., Array]) -> Callable[..., Array]:
         return shaped if isinstance(found, tuple) else shaped[0]
 
     return apply
+
+
+def _uniform(condition: Array) -> float | None:
+    """What a condition is in all samples alike."""
+    found = None if isinstance(condition, tuple) else np.unique(condition)
+    return None if found is None or len(found) != 1 or np.isnan(found[0]) else float(found[0])
+
+
+def _refuse_lists_in_some(node: Node, condition: Array, one: Array, other: Array) -> None:
+    if not isinstance(condition, tuple) and isinstance(one, tuple) is not isinstance(other, tuple):
+        raise FormulaError("a list in some samples and a single value in others", position=node.position)
 
 
 def _both(operator: str) -> Callable[[Array, Array], Array]:
