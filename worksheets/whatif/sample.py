@@ -95,6 +95,9 @@ def sample(
     refs = [target.ref for target in (*targets, *(condition.target for condition in conditions))]
     inputs = uncertain(book, *refs)
     if not inputs:
+        for target in targets:
+            # a row without a value has nothing behind it, and tells itself why
+            target.value(book)
         raise nothing_varies(*refs)
     run = Draws(book, {one.ref.key: triangular(one, draws, seed) for one in inputs})
     reasons = _Reasons(book, run, inputs)

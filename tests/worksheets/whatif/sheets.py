@@ -32,6 +32,7 @@ rows:
   - {name: total, label: Total, formula: 3 * a - 2 * b + c + 0 * idle}
   - {name: crew, label: Crew, formula: workers * 2}
   - {name: wall, label: Wall, formula: 1 / (a - 1)}
+  - {name: root, label: Root, formula: sqrt(b)}
   - {name: wide, label: Wide, formula: a.high - a.low}
   - {name: big, label: Big, unit: bool, formula: total > 15}
   - {name: words, label: Words, unit: text, formula: 'if(total > 15, "much", if(total > 8, "some", "little"))'}
@@ -47,7 +48,7 @@ id: W91
 title: Follower
 question: And then?
 inputs:
-  - {name: a, label: A, default: 7, range: [1.5, 100], from: linear.a}
+  - {name: a, label: A, default: 7, range: [0.5, 100], from: linear.a}
   - {name: total, label: Total, default: 7, range: [0, 1000], from: linear.total}
   - {name: crew, label: Crew, default: 7, range: [0, 1000], whole: true, from: linear.crew}
   - {name: word, label: Word, unit: text, choices: [much, some], from: linear.words}
