@@ -93,7 +93,8 @@ def turned(book: Workbook, slug: str, text: str) -> Turned:
         found = _SPAN.fullmatch(ends)
         if found is None:
             raise InputError(f"`{text}`: write {name}=LOW:HIGH or {name}=LOW:HIGH:STEP")
-        low, high = (typed(book, ref, entry, with_unit(end, found[4] or "")) for end in (found[1], found[2]))
+        tail = found[4] or found[2].strip().lstrip("-+.0123456789eE_").strip()
+        low, high = (typed(book, ref, entry, with_unit(end, tail)) for end in (found[1], found[2]))
         step = typed(book, ref, entry, with_unit(found[3], found[4])) if found[3] else step
     shown = Target(ref, entry).unit(book)
     if not allowed[0] <= low < high <= allowed[1] or step < 0:
