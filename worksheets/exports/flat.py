@@ -30,17 +30,18 @@ def as_csv(book: Workbook, result: Result, colour: bool = False) -> str:
             row = {"kind": kind, "name": name, "label": str(cells[name].entry.label), **line}
             if kind == "output":
                 row["source"] = cells[name].entry.source
-            rows.append([_plain(row.get(column)) for column in _HEAD])
+            rows.append([csv_cell(row.get(column)) for column in _HEAD])
     for said in result.advice:
         row = {"kind": "advice", "name": said.rule, "label": said.text, "value": said.severity, "source": said.source}
-        rows.append([_plain(row.get(column)) for column in _HEAD])
+        rows.append([csv_cell(row.get(column)) for column in _HEAD])
     rows += [["note", "", note, *[""] * (len(_HEAD) - 3)] for note in result.notes]
     return csv_text(rows, _HEAD)
 
 
-def _plain(value: object) -> str | float:
+def csv_cell(value: object) -> str | float:
+    """A value of a document as a cell: lists with semicolons, nothing for null."""
     if isinstance(value, list):
-        return "; ".join(str(_plain(item)) for item in value)
+        return "; ".join(str(csv_cell(item)) for item in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     return value if isinstance(value, str | int | float) else ""
