@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-WIDTH = 26
+WIDTH = 22
 _STEPS = "▁▂▃▄▅▆▇█"
 
 
