@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,22 +112,22 @@ def _wanted(found: Library, slug: str, text: str) -> tuple[Ref, str]:
     name, equals, value = (part.strip() for part in text.partition("="))
     if not equals or not name or not value:
         raise UsageError(f"--set {text}: write INPUT=VALUE, such as nic_rate=400Gbit/s")
-    return _input(found, slug, name), value
+    from worksheets.whatif.targets import turnable
+
+    with named(f"--set {name}"):
+        return turnable(found, slug, name)[0], value
 
 
-def _input(found: Library, slug: str, name: str) -> Ref:
-    from worksheets.library import Ref
-    from worksheets.model import Input
-    from worksheets.plan import CARD
+@contextmanager
+def named(option: str) -> Iterator[None]:
+    """Says which option it was that names what there is not; a fault in a file stays one of the file.
 
-    sheet, _, plain = name.rpartition(".")
-    if sheet:
-        known(found, sheet)
-    places = [sheet] if sheet else [slug, CARD]
-    for place in places:
-        if isinstance(found.sheet(place).get(plain), Input):
-            return Ref(place, plain)
-    if any(found.sheet(place).get(plain) for place in places):
-        raise UsageError(f"--set {name}: it is computed; set one of its inputs")
-    names = {entry.name for place in places for entry in found.sheet(place).inputs}
-    raise UsageError(f"--set {name}: no such input; {nearest(plain, names)}")
+    Raises:
+        UsageError: with the option, and the nearest name.
+    """
+    try:
+        yield
+    except InputError as error:
+        if error.file is not None:
+            raise
+        raise UsageError(f"{option}: {error}") from None
