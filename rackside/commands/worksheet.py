@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.errors import UsageError
-from rackside import chargeback_text, cli, output, planning, status
+from rackside import chargeback_text, cli, output, planning, status, whatif_text
 
 if TYPE_CHECKING:
     from worksheets.engine import Result, Workbook
@@ -26,17 +26,27 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Options."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="a worksheet; `rackside list worksheets` names them")
     planning.options(parser)
+    whatif_text.options(parser)
     chargeback_text.options(parser)
     cli.format_options(parser, "text", "json", "csv", "markdown", "html", "xlsx")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the sheet; the exit status is its state: 0 ok, 1 warn, 2 fail, 3 not enough input."""
+    """Prints the sheet; the exit status is its state: 0 ok, 1 warn, 2 fail, 3 not enough input.
+
+    Of a what-if question it is 0, or 2 when no value meets the goal.
+    """
     if args.name == chargeback_text.SLUG:
+        if whatif_text.asked(args):
+            raise UsageError("chargeback answers no what-if questions")
         text, state = chargeback_text.run(args)
         output.emit(text, args.output)
         return OF_STATE[state]
     slug = _slug(args)
+    if whatif_text.asked(args):
+        text, found = whatif_text.run(args, planning.workbook(args, slug), slug)
+        output.emit(text, args.output)
+        return found
     if args.format == "xlsx" and not args.output:
         raise UsageError("a workbook is no text for a terminal; say where it goes: -o FILE.xlsx")
     book = planning.workbook(args, slug)
