@@ -25,6 +25,9 @@ COLUMNS = 80
 GRIDS = 3
 """Rows of which a sweep of two inputs shows a grid when nobody names some."""
 
+REASONS = 5
+"""Reasons for results that are missing, before a text only counts them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -177,6 +180,8 @@ def _targets(book: Workbook, slug: str, option: str, text: str | None, most: int
 
 def _swept(found: Sweep, named: bool) -> Iterator[str]:
     """One input: a line for each value. Two: a grid for each row, the second input to the right."""
+    from worksheets.whatif.telling import wrapped
+
     yield safe_line(f"{found.sheet}: " + " x ".join(axis.ref.key for axis in found.axes))
     if len(found.axes) == 1:
         yield from _list(found, found.axes[0])
@@ -185,9 +190,13 @@ def _swept(found: Sweep, named: bool) -> Iterator[str]:
         for i in range(shown):
             yield from _grid(found, i)
         if more := [row.ref.name for row in found.rows[shown:]]:
-            yield safe_line(say("more with --rows: {names}", names=", ".join(more)), limit=2000)
-    reasons = {outcome.why for point in found.points for outcome in point.outcomes if outcome.why}
-    yield from (safe_line(f"! {reason}") for reason in sorted(reasons))
+            yield ""
+            yield from wrapped(say("more with --rows: {names}", names=", ".join(more)), "")
+    reasons = sorted({outcome.why for point in found.points for outcome in point.outcomes if outcome.why})
+    for reason in reasons[:REASONS]:
+        yield from wrapped(f"! {reason}", "")
+    if len(reasons) > REASONS:
+        yield say("and {count} more", count=len(reasons) - REASONS)
     if not found.rows:
         yield say("no row of the sheet moves")
 

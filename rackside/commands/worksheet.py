@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         output.emit(text, args.output)
         return OF_STATE[state]
     slug = _slug(args)
-    if whatif_text.asked(args):
+    if whatif_text.asked(args) or args.by:
         text, found = whatif_text.run(args, planning.workbook(args, slug), slug)
         output.emit(text, args.output)
         return found

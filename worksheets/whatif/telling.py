@@ -29,7 +29,7 @@ _NAMED = 12
 _SHOWN_SHARES = 4
 
 
-def _wrapped(text: str, indent: str = "  ") -> list[str]:
+def wrapped(text: str, indent: str = "  ") -> list[str]:
     """A text in lines; what a stranger's sheet says cannot steer the terminal."""
     clean = safe_line(text, limit=2000)
     # Chinese takes two columns a sign; half as many signs always fit
@@ -44,7 +44,7 @@ def _wide(text: str) -> int:
 def _beside(bar: str, text: str) -> list[str]:
     """A bar and what it shows, on one line where that fits."""
     line = f"  {bar}  {safe_line(text)}"
-    return [line] if len(line) + _wide(line) <= COLUMNS else [f"  {bar}", *_wrapped(text, "    ")]
+    return [line] if len(line) + _wide(line) <= COLUMNS else [f"  {bar}", *wrapped(text, "    ")]
 
 
 def _change(value: float, base: float) -> str:
@@ -64,16 +64,16 @@ def _names(inputs: Iterable[Uncertain]) -> str:
 def tornado(found: Tornado) -> list[str]:
     """The bars on one scale, widest swing first."""
     head = f"{found.target.key}, {found.target.entry.label}: {show(found.base, found.unit)}"
-    lines = _wrapped(head, "")
-    lines += _wrapped(say("each input to its low and its high end alone, the widest swing first"), "")
+    lines = wrapped(head, "")
+    lines += wrapped(say("each input to its low and its high end alone, the widest swing first"), "")
     results = [end.result for bar in found.bars for end in (bar.at_low, bar.at_high) if end.result is not None]
     least, most = min([*results, found.base]), max([*results, found.base])
     for bar in found.bars:
         lines += ["", *_bar(bar, found, least, most)]
     if not found.bars:
-        lines += ["", *_wrapped(say("no input moves it"))]
+        lines += ["", *wrapped(say("no input moves it"))]
     if found.still:
-        lines += ["", *_wrapped(say("without effect: {names}", names=_names(found.still)), "")]
+        lines += ["", *wrapped(say("without effect: {names}", names=_names(found.still)), "")]
     return lines
 
 
@@ -81,11 +81,11 @@ def _bar(bar: Bar, found: Tornado, least: float, most: float) -> list[str]:
     one = bar.input
     assumed = say("assumed, {pct:g} %", pct=found.others_pct) if one.assumed else ""
     head = f"{one.ref.key}: {between(one.low, one.high, one.unit)}"
-    lines = _wrapped(head + (f" ({assumed})" if assumed else ""), "")
+    lines = wrapped(head + (f" ({assumed})" if assumed else ""), "")
     if bar.at_low.result is None or bar.at_high.result is None:
         for name, end in ((say("low"), bar.at_low), (say("high"), bar.at_high)):
             text = end.why if end.result is None else show(end.result, found.unit)
-            lines += _wrapped(f"{name}: {text}")
+            lines += wrapped(f"{name}: {text}")
         return lines
     low, high = bar.at_low.result, bar.at_high.result
     told = ", ".join(
@@ -105,23 +105,23 @@ def sample(found: Sampling) -> list[str]:
         lines.append("")
     for chance in found.chances:
         held = say("holds in the plan") if chance.base else say("does not hold in the plan")
-        lines += _wrapped(f"{chance.condition.text}: {chance.share * 100:.4g} %; {held}", "")
+        lines += wrapped(f"{chance.condition.text}: {chance.share * 100:.4g} %; {held}", "")
     if found.chances:
         lines.append("")
     told = say(
         "{draws} draws, seed {seed}; {count} inputs from triangles over low, value and high: {names}",
         draws=found.draws, seed=found.seed, count=len(found.inputs), names=_names(found.inputs),
     )  # fmt: skip
-    return [*lines, *_wrapped(told, "")]
+    return [*lines, *wrapped(told, "")]
 
 
 def _quantiles(row: Quantiles, draws: int) -> list[str]:
     plan = "-" if row.base is None else show(row.base, row.unit)
-    lines = _wrapped(f"{row.target.key}, {row.target.entry.label}: {say('plan')} {plan}", "")
+    lines = wrapped(f"{row.target.key}, {row.target.entry.label}: {say('plan')} {plan}", "")
     told = "  ".join(
         f"P{name} {show(value, row.unit)}" for name, value in ((10, row.p10), (50, row.p50), (90, row.p90))
     )
-    lines += _wrapped(told)
+    lines += wrapped(told)
     lines += _beside(bars.heap(row.bins), f"{between(row.least, row.most, row.unit)}, {say('mean')} {number_of(row)}")
     return lines + _unanswered(row, draws)
 
@@ -132,7 +132,7 @@ def number_of(row: Quantiles) -> str:
 
 
 def _shares(row: Shares, draws: int) -> list[str]:
-    lines = _wrapped(f"{row.target.key}, {row.target.entry.label}: {say('plan')} {row.base or '-'}", "")
+    lines = wrapped(f"{row.target.key}, {row.target.entry.label}: {say('plan')} {row.base or '-'}", "")
     for text, share in row.shares:
         filled = "█" * round(share * bars.WIDTH)
         lines += _beside(f"{filled:·<{bars.WIDTH}}", f"{share * 100:.4g} % {text}")
@@ -145,7 +145,7 @@ def _unanswered(row: Quantiles | Shares, draws: int) -> list[str]:
     text = say(
         "{count} of {draws} draws have no answer, such as: {why}", count=draws - row.answered, draws=draws, why=row.why
     )
-    return _wrapped(f"{MARKS['warn']} {text}")
+    return wrapped(f"{MARKS['warn']} {text}")
 
 
 def goal(found: Goal) -> list[str]:
@@ -155,10 +155,10 @@ def goal(found: Goal) -> list[str]:
     stops = {"low": say("the low end"), "high": say("the high end"), "": say("inside the range")}[found.stops]
     if found.found is None:
         text = say("no {name} from {ends} meets {goal}", name=by.ref.key, ends=ends, goal=wanted)
-        lines = _wrapped(f"{MARKS['fail']} {text}", "")
+        lines = wrapped(f"{MARKS['fail']} {text}", "")
         if found.nearest is not None:
             nearest = _try(found, found.nearest)
-            lines += _wrapped(say("it stops at {place}; nearest: {nearest}", place=stops, nearest=nearest))
+            lines += wrapped(say("it stops at {place}; nearest: {nearest}", place=stops, nearest=nearest))
     else:
         pick = say("the smallest") if found.pick == "smallest" else say("the largest")
         value = _exactly(found, found.found.value)
@@ -166,23 +166,21 @@ def goal(found: Goal) -> list[str]:
             "{name} = {value}: {pick} from {ends} that meets {goal}",
             name=by.ref.key, value=value, pick=pick, ends=ends, goal=wanted,
         )  # fmt: skip
-        lines = _wrapped(f"{MARKS['ok']} {text}", "")
-        lines += _wrapped(_try(found, found.found))
+        lines = wrapped(f"{MARKS['ok']} {text}", "")
+        lines += wrapped(_try(found, found.found))
         if found.beside is not None and by.step:
-            lines += _wrapped(f"{_try(found, found.beside)}: {say('fails')}")
+            lines += wrapped(f"{_try(found, found.beside)}: {say('fails')}")
         elif found.beside is None:
-            lines += _wrapped(
-                say("the goal holds at {place} of the range already, where the search stops", place=stops)
-            )
+            lines += wrapped(say("the goal holds at {place} of the range already, where the search stops", place=stops))
         if found.gaps:
-            lines += _wrapped(f"{MARKS['warn']} {say('further on it fails again at some values')}")
+            lines += wrapped(f"{MARKS['warn']} {say('further on it fails again at some values')}")
         if by.step and not found.every:
-            lines += _wrapped(
+            lines += wrapped(
                 say("{count} values tried, not every one: give a narrower range to try all", count=found.tried)
             )
     if found.now is not None:
         holds = say("holds") if found.now.holds else say("fails")
-        lines += _wrapped(f"{say('plan')}: {_try(found, found.now)}: {holds}")
+        lines += wrapped(f"{say('plan')}: {_try(found, found.now)}: {holds}")
     return lines
 
 
@@ -211,21 +209,21 @@ def compare(found: Comparison) -> list[str]:
     """The inputs that differ, then each row that does, with the inputs that explain its gap."""
     first, second = found.names
     states = " / ".join(f"{MARKS[state]} {state}" for state in found.states)
-    lines = _wrapped(f"{found.sheet}: {first} / {second} ({states})", "")
+    lines = wrapped(f"{found.sheet}: {first} / {second} ({states})", "")
     lines += ["", say("Inputs that differ")]
     for one in found.inputs:
-        lines += _wrapped(f"{one.ref.key}: {_both(one)}")
+        lines += wrapped(f"{one.ref.key}: {_both(one)}")
     if not found.inputs:
-        lines += _wrapped(say("none that these rows rest on"))
+        lines += wrapped(say("none that these rows rest on"))
     lines += ["", say("Results, and what explains the gap")]
     for line in found.lines:
         lines += _line(line)
     if not found.lines:
-        lines += _wrapped(say("none that differs"))
+        lines += wrapped(say("none that differs"))
     if found.alike:
-        lines += ["", *_wrapped(say("{count} rows are the same", count=len(found.alike)), "")]
+        lines += ["", *wrapped(say("{count} rows are the same", count=len(found.alike)), "")]
     if any(line.shares for line in found.lines):
-        lines += _wrapped(_method(found), "")
+        lines += wrapped(_method(found), "")
     return lines
 
 
@@ -244,9 +242,9 @@ def _line(line: Line) -> Iterator[str]:
     gap = ""
     if line.gap is not None and not isinstance(line.first.value, bool):
         gap = f": {_signed(line.gap, line.units[0])}{_change(line.second.value, line.first.value)}"
-    yield from _wrapped(f"{line.target.ref.name}: {_both(line)}{gap}")
+    yield from wrapped(f"{line.target.ref.name}: {_both(line)}{gap}")
     if line.why:
-        yield from _wrapped(line.why, "    ")
+        yield from wrapped(line.why, "    ")
     most = abs(line.shares[0].amount) if line.shares else 0.0
     for share in line.shares[:_SHOWN_SHARES]:
         yield from _beside(bars.amount(share.amount, most), f"{_signed(share.amount, line.units[0])} {share.key}")
