@@ -7,13 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from common.errors import InputError
+from worksheets import fields
 from worksheets import plan as plans
 from worksheets.engine import Result, Workbook
-from worksheets.library import Library
+from worksheets.exports.telling import between
+from worksheets.library import Library, Ref
 from worksheets.lint import sound_plan
 from worksheets.model import Input, Plain
 from worksheets.plan import CARD, Given, Plan
 from worksheets.values import is_number
+from worksheets.whatif.targets import known_needs
 
 MOST_UNDONE = 200
 """Changes that can be taken back."""
@@ -28,13 +31,29 @@ class Desk:
         self.book = Workbook(library, plan or Plan())
         self.file: Path | None = None
         self.changed = False
+        self.cluster = ""
         self._touched: set[str] = set()
+        self._told: frozenset[str] = frozenset()
         self._before: list[tuple[Workbook, str]] = []
         self._editing: tuple[Workbook, str] | None = None
 
     def compute(self, slug: str) -> Result:
         """A sheet as it stands."""
         return self.book.compute(slug)
+
+    def ends(self, ref: Ref) -> str:
+        """What an input may be, in words; nothing for a text, or yes and no."""
+        entry = self.book.settable(ref.key)
+        found = fields.allowed(entry, known_needs(self.book, ref))
+        return "" if found is None else between(*found, self._unit(entry))
+
+    def _unit(self, entry: Input) -> str:
+        # an amount of money is in the plan's currency
+        return entry.unit.replace("currency", str(self.book.part(fields.CURRENCY)))
+
+    def choices(self, entry: Input) -> tuple[str, ...]:
+        """What an input may be where it is one of several."""
+        return fields.choices(self.library, entry)
 
     # typing
 
@@ -121,30 +140,40 @@ class Desk:
         Raises:
             WriteError: with the file and the reason.
         """
+        plans.save(self.named(path), path)
+        self.saved(path)
+
+    def named(self, path: Path) -> Plan:
+        """The plan to save in a file, which gives a new plan its name."""
         self.end()
         plan = self.plan()
-        if self.file is None and plan.plan == Plan().plan:
-            plan = plan.model_copy(update={"plan": path.stem})
-        plans.save(plan, path)
+        return plan.model_copy(update={"plan": path.stem}) if plan.plan == Plan().plan else plan
+
+    def saved(self, path: Path) -> None:
+        """The plan lies in a file."""
         self.file, self.changed = path, False
 
     def open(self, path: Path) -> None:
-        """Goes on with the plan of a file; what was typed before can be had back with undo.
+        """Goes on with the plan of a file.
 
         Raises:
             InputError: no plan, or one with names or values that cannot be; all stays as it is.
         """
-        plan = sound_plan(path, self.library)
+        self.take(sound_plan(path, self.library), path)
+
+    def take(self, plan: Plan, path: Path) -> None:
+        """Goes on with a plan; what was typed before can be had back with undo."""
         self.end()
         self._keep(self.book, "")
         self.book = Workbook(self.library, plan)
         self._touched.clear()
         self.file, self.changed = path, False
 
-    def measure(self, found: Mapping[str, Given]) -> tuple[str, ...]:
-        """Takes what a cluster tells; gives, in words, what of it cannot be and was left out."""
+    def measure(self, cluster: str, found: Mapping[str, Given]) -> tuple[str, ...]:
+        """Takes what a cluster tells instead of what another one told; gives, in words, what of it cannot be."""
         plan = self.plan()
-        told = {**found, **plan.measured}
+        own = {key: given for key, given in plan.measured.items() if key not in self._told}
+        told = {**found, **own}
         book = Workbook(self.library, plan.model_copy(update={"measured": told}))
         problems: dict[str, str] = {}
         for key in found:
@@ -154,14 +183,11 @@ class Desk:
         if problems:
             good = {key: given for key, given in told.items() if key not in problems}
             book = Workbook(self.library, plan.model_copy(update={"measured": good}))
-        self._keep_changed(book)
-        return tuple(problems.values())
-
-    def _keep_changed(self, book: Workbook) -> None:
-        changed = self.changed
-        self._keep(self.book, "")
+        if self._before:
+            self._before.append((self.book, ""))
         # a cluster that was looked at is no change to save
-        self.book, self.changed = book, changed
+        self.book, self.cluster, self._told = book, cluster, frozenset(found) - own.keys()
+        return tuple(problems.values())
 
 
 def plain(entry: Input, text: str) -> Plain:

@@ -109,9 +109,13 @@ def test_what_a_cluster_tells_counts_below_what_was_typed(desk: Desk) -> None:
         "stripe-count.file_size": Given(value=500, source="cluster.yaml of ours"),
         "stripe-count.ost_count": Given(value=-3, source="lfs df of ours"),
     }
-    problems = desk.measure(told)
+    problems = desk.measure("ours", told)
     assert len(problems) == 1
     assert "ost_count" in problems[0]
     assert desk.compute("plan")["gpus_total"] == 512
     assert desk.compute("stripe-count")["file_size"] == 500e9
     assert "file_size" not in str(desk.plan().sheets)
+    other = {"plan.gpus_per_node": Given(value=4, source="cluster.yaml of theirs")}
+    assert desk.measure("theirs", other) == ()
+    assert desk.compute("plan")["gpus_per_node"] == 4
+    assert set(desk.plan().measured) == {"plan.gpus_per_node"}

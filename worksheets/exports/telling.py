@@ -73,8 +73,13 @@ def spread(cell: Cell) -> str:
     value = cell.value
     if value is None or value.low is None or value.high is None:
         return ""
-    low, high = show(value.low, value.unit), show(value.high, value.unit)
-    return safe_line(f"{low.removesuffix(f' {value.unit}')} {say('to')} {high}")
+    return between(value.low, value.high, value.unit)
+
+
+def between(least: float, most: float, unit: str) -> str:
+    """Two ends in base units, with the unit they are shown in."""
+    low, high = show(least, unit), show(most, unit)
+    return safe_line(f"{low.removesuffix(f' {unit}')} {say('to')} {high}")
 
 
 def whence(cell: Cell) -> str:
