@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -31,20 +30,36 @@ _SHOWN_SHARES = 4
 
 def wrapped(text: str, indent: str = "  ") -> list[str]:
     """A text in lines; what a stranger's sheet says cannot steer the terminal."""
-    clean = safe_line(text, limit=2000)
-    # Chinese takes two columns a sign; half as many signs always fit
-    width = max(COLUMNS // 2, COLUMNS - _wide(clean))
-    return textwrap.wrap(clean, width, initial_indent=indent, subsequent_indent=indent + "  ") or [indent]
+    lines, line = list[str](), indent
+    for word in _words(safe_line(text, limit=2000), COLUMNS - len(indent) - 2):
+        if line.strip() and _columns(line) + _columns(word.rstrip()) > COLUMNS:
+            lines.append(line.rstrip())
+            line = indent + "  "
+        line += word
+    return [*lines, line.rstrip()]
 
 
-def _wide(text: str) -> int:
-    return 0 if text.isascii() else sum(unicodedata.east_asian_width(sign) in "WF" for sign in text)
+def _words(text: str, most: int) -> Iterator[str]:
+    """Words with the blank behind them; Chinese may break after every sign, and nothing is wider than a line."""
+    word = ""
+    for sign in text:
+        word += sign
+        if sign == " " or _columns(sign) == 2 or _columns(word) >= most:
+            yield word
+            word = ""
+    yield word
+
+
+def _columns(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def _beside(bar: str, text: str) -> list[str]:
     """A bar and what it shows, on one line where that fits."""
     line = f"  {bar}  {safe_line(text)}"
-    return [line] if len(line) + _wide(line) <= COLUMNS else [f"  {bar}", *wrapped(text, "    ")]
+    return [line] if _columns(line) <= COLUMNS else [f"  {bar}", *wrapped(text, "    ")]
 
 
 def _change(value: float, base: float) -> str:
