@@ -13,7 +13,7 @@ from worksheets.engine import Workbook
 from worksheets.library import Ref
 from worksheets.units import BOOL, TEXT, unit
 from worksheets.values import Value, show
-from worksheets.whatif.targets import Target, picked, target
+from worksheets.whatif.targets import Target, target
 
 if TYPE_CHECKING:
     from worksheets.whatif.columns import Array
@@ -63,7 +63,7 @@ class Condition:
 
         from worksheets.whatif.columns import unknown
 
-        column = picked(self.target, run.wide(self.target.ref))
+        column = run.of(self.target)
         held = np.ones(run.size, dtype=bool)
         for values in column if isinstance(column, tuple) else (column,):
             held = held & ~unknown(values) & np.asarray(self._compared(values), dtype=bool)

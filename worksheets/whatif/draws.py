@@ -20,7 +20,7 @@ from worksheets.model import Input, Row
 from worksheets.units import TEXT, unit
 from worksheets.values import NotEnoughError, Value
 from worksheets.whatif.columns import Array, Column, RaggedError, Singly, drawn, gathered, nothing, settled, unknown
-from worksheets.whatif.targets import known_needs
+from worksheets.whatif.targets import Target, known_needs, picked
 
 _ENDS = ("value", "low", "high")
 
@@ -64,6 +64,19 @@ class Draws:
             InputError: the draws give lists of different length.
         """
         return settled(self.array(ref), self.size)
+
+    def of(self, target: Target) -> Array | tuple[Array, ...]:
+        """What a result, or the named item of a list, is in each draw; where the list is shorter there is no answer.
+
+        Raises:
+            InputError: no such item, or lists of different length of which none is named.
+        """
+        self._know(target.ref)
+        column = self._columns[target.ref.key]
+        if target.item is None or not isinstance(column, Singly):
+            return picked(target, self.wide(target.ref))
+        lists = [outcome.value if isinstance(outcome, Value) else () for outcome in column.outcomes]
+        return gathered([one[target.item - 1] if len(one) >= target.item else None for one in lists])
 
     def outcome(self, ref: Ref, draw: int) -> Value | InputError:
         """What a cell is worth in one draw, or why it is worth nothing."""

@@ -25,7 +25,7 @@ from worksheets.whatif.columns import Array, unknown
 from worksheets.whatif.condition import Condition
 from worksheets.whatif.draws import Draws
 from worksheets.whatif.sweep import Outcome, outcome, with_unit
-from worksheets.whatif.targets import Target, known_needs, picked, put, turnable, typed
+from worksheets.whatif.targets import Target, known_needs, put, turnable, typed
 
 EVERY, SECTIONS, ROUNDS = 4096, 256, 40
 CLOSE = 1e-9
@@ -219,7 +219,7 @@ class _Search:
         for condition in self.conditions:
             if not is_number(condition.target.entry.unit) or not run.varies(condition.target.ref):
                 continue
-            column = picked(condition.target, run.wide(condition.target.ref))
+            column = run.of(condition.target)
             if isinstance(column, tuple) or unknown(column).all():
                 continue
             return self.at(float(values[int(np.nanargmin(condition.miss(column)))]))

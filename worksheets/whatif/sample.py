@@ -15,7 +15,7 @@ from worksheets.values import is_number, show
 from worksheets.whatif.columns import Array, unknown
 from worksheets.whatif.condition import Condition
 from worksheets.whatif.draws import Draws
-from worksheets.whatif.targets import Target, picked, put
+from worksheets.whatif.targets import Target, put
 from worksheets.whatif.uncertain import Uncertain, nothing_varies, triangular, uncertain
 
 DRAWS, SEED, BINS = 1000, 1, 20
@@ -126,18 +126,15 @@ class _Reasons:
 
 
 def _rows(book: Workbook, run: Draws, target: Target, reasons: _Reasons) -> Iterator[Quantiles | Shares]:
-    column = run.wide(target.ref)
-    if isinstance(column, tuple) and target.item is None:
-        for item in range(1, len(column) + 1):
-            yield _row(book, run, Target(target.ref, target.entry, item), column, reasons)
+    column = run.of(target)
+    if isinstance(column, tuple):
+        for item, values in enumerate(column, start=1):
+            yield _row(book, run, Target(target.ref, target.entry, item), values, reasons)
     else:
         yield _row(book, run, target, column, reasons)
 
 
-def _row(
-    book: Workbook, run: Draws, target: Target, column: Array | tuple[Array, ...], reasons: _Reasons
-) -> Quantiles | Shares:
-    values = picked(target, column)
+def _row(book: Workbook, run: Draws, target: Target, values: Array, reasons: _Reasons) -> Quantiles | Shares:
     missing = unknown(values)
     why = reasons.why(target, int(np.argmax(missing))) if missing.any() else ""
     found, shown = values[~missing], target.unit(book)

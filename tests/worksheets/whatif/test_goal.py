@@ -144,6 +144,15 @@ def test_texts_yes_or_no_and_items_of_lists_can_be_goals(tmp_path: Path) -> None
     assert every.found.value == pytest.approx(40, rel=1e-8)
 
 
+def test_an_item_of_a_list_whose_length_is_turned_can_be_a_goal(tmp_path: Path) -> None:
+    workbook = book(tmp_path)
+    found = sought(workbook, "follower", "growth[4] >= 1", "steps")
+    assert found.found is not None
+    assert (found.found.value, found.pick) == (4, "smallest")
+    with pytest.raises(InputError, match="a list whose length changes"):
+        sought(workbook, "follower", "growth >= 1", "steps")
+
+
 def test_a_goal_without_any_answer_tells_why(tmp_path: Path) -> None:
     workbook = book(tmp_path)
     found = sought(workbook, "linear", "root > 1", "b=-10:-1")

@@ -115,6 +115,14 @@ def test_a_list_tells_each_of_its_items_and_one_can_be_named(tmp_path: Path) -> 
         sample(workbook, [row(workbook, "linear.path[4]")], 100)
 
 
+def test_an_item_that_some_draws_do_not_have_counts_as_no_answer_there(tmp_path: Path) -> None:
+    workbook = book(tmp_path)
+    (found,) = sample(workbook, [row(workbook, "follower.growth[4]")], 200).rows
+    assert isinstance(found, Quantiles)
+    assert 0 < found.answered < 200
+    assert "without item 4" in found.why
+
+
 def test_draws_without_an_answer_are_counted_and_one_of_them_tells_why(tmp_path: Path) -> None:
     workbook = book(tmp_path)
     (found,) = sample(workbook, [row(workbook, "linear.root")], 200).rows
