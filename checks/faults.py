@@ -48,7 +48,7 @@ class EvidenceField(Model):
 
 
 class Fault(Model):
-    """One known fault."""
+    """One known fault. `worksheet` is the sheet that sizes what is wrong."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -65,6 +65,7 @@ class Fault(Model):
     confused_with: tuple[str, ...] = ()
     source: tuple[str, ...] = ()
     war_story: str | None = None
+    worksheet: str = ""
 
 
 def layer_of(fault_id: str) -> Layer:

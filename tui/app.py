@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,11 @@ from tui.screens.home import HomeScreen
 if TYPE_CHECKING:
     from checks.clusters import Asking, Opened
     from tui.screens.walk import WalkScreen
+    from worksheets.desk import Desk
+    from worksheets.plan import Given
+
+    Measuring = Callable[[Opened, Iterable[str]], Mapping[str, Given]]
+    """What a cluster tells its worksheets; the names are the cards of the reference table."""
 
 
 def _commands() -> type[Provider]:
@@ -51,6 +56,7 @@ class RacksideApp(App[int]):
         journal_dir: Path,
         opened: Opened | None = None,
         asking: Callable[[str], Asking] | None = None,
+        measuring: Measuring | None = None,
     ) -> None:
         super().__init__()
         self._given, self._asking = opened, asking
@@ -60,6 +66,8 @@ class RacksideApp(App[int]):
         self.overlays: tuple[str, ...] = ()
         self.cluster_name = ""
         self.home = HomeScreen()
+        self.desk: Desk | None = None
+        self.measuring = measuring
 
     def get_default_screen(self) -> HomeScreen:
         """Home."""
@@ -218,6 +226,19 @@ class RacksideApp(App[int]):
         found = self.screen.session.walk.findings if isinstance(self.screen, WalkScreen) else ()
         self.push_screen(NodesScreen(self.opened, found))
 
+    def show_worksheets(self) -> None:
+        """Sheets of sizing and cost to choose from."""
+        from tui.screens.worksheets import WorksheetsScreen
+
+        if not isinstance(self.screen, WorksheetsScreen):
+            self.push_screen(WorksheetsScreen())
+
+    def show_worksheet(self, slug: str) -> None:
+        """A sheet over the plan at hand."""
+        from tui.screens.worksheet import WorksheetScreen
+
+        self.push_screen(WorksheetScreen(slug))
+
     def action_help(self) -> None:
         """Keys and marks."""
         from tui.screens.help import HelpScreen
@@ -251,6 +272,7 @@ def run(
     *,
     opened: Opened | None = None,
     asking: Callable[[str], Asking] | None = None,
+    measuring: Measuring | None = None,
 ) -> int:
     """Opens the application and gives the exit status.
 
@@ -260,6 +282,15 @@ def run(
     # Textual draws on standard error and starts on a pipe as well
     if why := refuse(os.environ.get("TERM", ""), sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(why)
-    app = RacksideApp(cluster, overlays, runbook, resume, journal_dir=journal_dir, opened=opened, asking=asking)
+    app = RacksideApp(
+        cluster,
+        overlays,
+        runbook,
+        resume,
+        journal_dir=journal_dir,
+        opened=opened,
+        asking=asking,
+        measuring=measuring,
+    )
     app.run()
     return app.return_code or 0

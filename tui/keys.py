@@ -21,6 +21,9 @@ SCREENS: dict[str, list[Binding]] = {
     "app": [
         Binding("question_mark", "help", "key.help", key_display="?", id="help", tooltip="key.help.tip"),
         Binding(
+            "f1", "help", "key.help", show=False, key_display="F1", id="help-typing", tooltip="key.help-typing.tip"
+        ),
+        Binding(
             "ctrl+p",
             "command_palette",
             "key.palette",
@@ -48,6 +51,7 @@ SCREENS: dict[str, list[Binding]] = {
         _key("n", "nodes", "nodes"),
         _key("q", "app.quit", "leave"),
         _key("l", "ask_live", "ask-live"),
+        _key("w", "worksheets", "worksheets"),
     ],
     "walk": [
         _key("enter", "choose", "open", display="enter"),
@@ -81,6 +85,7 @@ SCREENS: dict[str, list[Binding]] = {
         _key("c", "copy", "copy-command"),
         _key("r", "report", "report"),
         _key("n", "nodes", "nodes"),
+        _key("w", "worksheet", "worksheet"),
         BACK,
         BACK_TOO,
     ],
@@ -99,6 +104,36 @@ SCREENS: dict[str, list[Binding]] = {
         BACK,
         BACK_TOO,
     ],
+    "worksheets": [
+        _key("enter", "choose", "open-sheet", display="enter"),
+        _key("down", "cursor_down", "sheet-down", shown=False),
+        _key("up", "cursor_up", "sheet-up", shown=False),
+        BACK,
+    ],
+    "worksheet": [
+        _key("enter", "choose", "edit", display="enter"),
+        _key("tab", "app.focus_next", "results", display="tab"),
+        _key("e", "explain", "explain"),
+        _key("u", "undo", "undo"),
+        _key("x", "default", "default"),
+        _key("s", "save", "save-plan"),
+        _key("v", "bars", "bars"),
+        _key("o", "open", "open-plan"),
+        _key("w", "export", "export"),
+        _key("p", "card", "card"),
+        _key("slash", "search", "search-rows", shown=False, display="/"),
+        BACK,
+        BACK_TOO,
+    ],
+    "edit": [
+        _key("down", "take(1)", "take-down", shown=False),
+        _key("up", "take(-1)", "take-up", shown=False),
+        _key("tab", "take(1)", "take-tab", shown=False),
+        _key("escape", "leave", "leave-edit", display="esc"),
+    ],
+    "number": [_key("c", "copy", "copy-number"), BACK, BACK_TOO],
+    "bars": [BACK, BACK_TOO],
+    "pick": [_key("slash", "find", "find-choice", display="/")],
     "dialog": [_key("escape", "cancel", "cancel-dialog", display="esc")],
     "help": [BACK, BACK_TOO, _key("question_mark", "back", "back-help", shown=False, display="?")],
 }

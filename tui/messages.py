@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from checks.findings import Finding
     from checks.runner import Progress
     from runbooks.session import Session
+    from worksheets.desk import Desk
+    from worksheets.finding import Entry
+    from worksheets.plan import Given, Plan
 
 
 @dataclass(frozen=True)
@@ -109,3 +112,44 @@ class ReportSaved(Message):
     """The report lies in a file."""
 
     path: Path
+
+
+@dataclass
+class DeskReady(Message):
+    """Worksheets have been read; `entries` are there when a list of them was asked for."""
+
+    desk: Desk
+    entries: Sequence[Entry] = ()
+
+
+@dataclass
+class RangesRead(Message):
+    """What the results of a sheet usually lie between, reckoned for one state of it."""
+
+    state: int
+    ranges: Mapping[str, str]
+
+
+@dataclass
+class ClusterMeasured(Message):
+    """What a cluster tells its worksheets."""
+
+    cluster: str
+    found: Mapping[str, Given]
+
+
+@dataclass
+class SheetSaved(Message):
+    """An export, or the plan, lies in a file; `kept` names what stays as it was at the export."""
+
+    path: Path
+    kept: Sequence[str] = ()
+    plan: bool = False
+
+
+@dataclass
+class PlanRead(Message):
+    """A plan to go on with."""
+
+    path: Path
+    plan: Plan

@@ -24,6 +24,7 @@ class RacksideCommands(Provider):
         app = cast("RacksideApp", self.app)
         yield say("palette.nodes"), say("key.nodes.tip"), app.show_nodes
         yield say("palette.home"), say("palette.home.tip"), app.go_home
+        yield say("palette.worksheets"), say("key.worksheets.tip"), app.show_worksheets
         shelves = app.home.shelves
         for book in shelves.runbooks:
             words = safe_line(", ".join(book.words))

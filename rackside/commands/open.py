@@ -5,10 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from common.errors import UsageError
+from common.errors import InputError, UsageError
 from rackside import opening, output
+
+if TYPE_CHECKING:
+    from checks.clusters import Opened
+    from worksheets.plan import Given
 
 DEFAULT_RUNBOOK = "triage"
 
@@ -35,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
             journal_dir=folder,
             opened=opened,
             asking=opening.live_by_name,
+            measuring=_measured,
         )
     if not args.cluster and not args.resume:
         raise UsageError("no terminal here: name a cluster (-c) to walk it in plain text, or see `rackside --help`")
@@ -53,3 +60,14 @@ def run(args: argparse.Namespace) -> int:
         color="auto",
     )
     return walk.run(walk_args)
+
+
+def _measured(opened: Opened, accelerators: Iterable[str]) -> Mapping[str, Given]:
+    """What a cluster tells worksheets; nothing where it has nothing to tell."""
+    from rackside.measured import measured
+
+    try:
+        return measured(opened, accelerators)
+    except InputError:
+        # the sheets are there all the same, over their defaults
+        return {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from textual import on
 from textual.app import ComposeResult
@@ -108,3 +109,57 @@ class PickSome(ModalScreen[tuple[str, ...] | None]):
     def action_cancel(self) -> None:
         """Leaves things as they were."""
         self.dismiss(None)
+
+
+class PickOne(ModalScreen[str | None]):
+    """One of a list; `/` finds in it."""
+
+    CSS_PATH = "../styles/ask.tcss"
+    BINDINGS = [*keys.SCREENS["dialog"], *keys.SCREENS["pick"]]
+
+    def __init__(self, title: str, names: Sequence[str], chosen: str) -> None:
+        super().__init__()
+        self._title, self._names, self._chosen = title, tuple(names), chosen
+
+    def compose(self) -> ComposeResult:
+        """Title, list, a line to find by, keys."""
+        with Vertical(id="dialog"):
+            yield Label(self._title, markup=False)
+            yield Rows(id="some")
+            yield Label(say("dialog.pick-one-keys"), id="hint", markup=False)
+
+    def on_mount(self) -> None:
+        """On the choice that stands."""
+        rows = self.query_one(Rows)
+        rows.fill([Row(f"+{name}", nodetext.line(name)) for name in self._names], choose=f"+{self._chosen}")
+        rows.focus()
+
+    @on(Rows.OptionSelected)
+    def _selected(self, event: Rows.OptionSelected) -> None:
+        event.stop()
+        self.dismiss((event.option_id or "+")[1:])
+
+    def action_find(self) -> None:
+        """Asks what to look for."""
+
+        def found(needle: str | None) -> None:
+            if needle:
+                self.query_one(Rows).find(needle)
+
+        self.app.push_screen(AskText(say("search.title")), found)
+
+    def action_cancel(self) -> None:
+        """Leaves things as they were."""
+        self.dismiss(None)
+
+
+def free_file(path: str) -> str:
+    """Why a new file cannot lie there, or nothing."""
+    if not path:
+        return say("report.save-empty")
+    place = Path(path).expanduser()
+    if place.exists():
+        return say("report.save-exists", path=str(place))
+    if not place.parent.is_dir():
+        return say("report.save-no-folder", path=str(place.parent))
+    return ""

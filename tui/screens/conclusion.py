@@ -162,6 +162,20 @@ class ConclusionScreen(RackScreen):
 
         self.app.push_screen(ReportScreen(self.session))
 
+    def action_worksheet(self) -> None:
+        """The worksheet that sizes what a cause is about: that of the row, else the first there is."""
+        from checks import faults
+
+        known = (faults.get(c.fault) for c in self.session.document().conclusions)
+        told = [fault.worksheet if fault else "" for fault in known]
+        number = (self.query_one(Rows).chosen or "").split(":")[1:2]
+        here = int(number[0]) if number and number[0].isdigit() else 0
+        slug = (told[here] if here < len(told) else "") or next(filter(None, told), "")
+        if slug:
+            self.rack.show_worksheet(slug)
+        else:
+            self.tell(say("conclusion.no-worksheet"))
+
     def action_nodes(self) -> None:
         """Nodes by what the walk found."""
         from tui.screens.nodes import NodesScreen

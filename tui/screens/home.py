@@ -200,6 +200,10 @@ class HomeScreen(RackScreen):
         """The nodes of the open or highlighted cluster."""
         self.rack.show_nodes(cluster=self._cluster())
 
+    def action_worksheets(self) -> None:
+        """Sheets of sizing and cost."""
+        self.rack.show_worksheets()
+
     def action_ask_live(self) -> None:
         """Opens the highlighted cluster to ask its nodes over SSH."""
         if name := self._cluster():

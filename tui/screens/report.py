@@ -18,7 +18,7 @@ from common.safetext import safe
 from common.words import say
 from tui import keys, nodetext
 from tui.messages import ReportReady, ReportSaved
-from tui.screens.ask import AskText
+from tui.screens.ask import AskText, free_file
 from tui.screens.base import RackScreen
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class ReportScreen(RackScreen):
             if path:
                 self._save(Path(path).expanduser())
 
-        self.app.push_screen(AskText(say("report.save-as"), value=f"rackside-{name}.md", check=_free), named)
+        self.app.push_screen(AskText(say("report.save-as"), value=f"rackside-{name}.md", check=free_file), named)
 
     @work(thread=True, group="save", exit_on_error=False)
     def _save(self, path: Path) -> None:
@@ -90,14 +90,3 @@ class ReportScreen(RackScreen):
     def _saved(self, event: ReportSaved) -> None:
         self.problem()
         self.tell(say("report.saved", path=str(event.path)))
-
-
-def _free(path: str) -> str:
-    if not path:
-        return say("report.save-empty")
-    place = Path(path).expanduser()
-    if place.exists():
-        return say("report.save-exists", path=str(place))
-    if not place.parent.is_dir():
-        return say("report.save-no-folder", path=str(place.parent))
-    return ""

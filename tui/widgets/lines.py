@@ -14,6 +14,8 @@ from common.safetext import safe_line
 from common.words import say
 from tui import keys
 
+ALWAYS = ("back", "help")
+"""Keys that are shown however narrow the line is."""
 ORDER = {str(b.id): n for n, b in enumerate(b for bindings in keys.SCREENS.values() for b in bindings)}
 
 
@@ -57,7 +59,7 @@ class KeyLine(Widget):
         """One line."""
         active = [a for a in self.screen.active_bindings.values() if a.binding.show and a.enabled]
         active.sort(key=lambda a: ORDER.get(a.binding.id or "", len(ORDER)))
-        shown = [(keys.display(a.binding), a.binding.description, a.binding.id == "help") for a in active]
+        shown = [(keys.display(a.binding), a.binding.description, a.binding.id in ALWAYS) for a in active]
         return key_line(shown, self.size.width)
 
 
