@@ -58,7 +58,7 @@ class KeyLine(Widget):
     def render(self) -> Content:
         """One line."""
         active = [a for a in self.screen.active_bindings.values() if a.binding.show and a.enabled]
-        active.sort(key=lambda a: ORDER.get(a.binding.id or "", len(ORDER)))
+        active.sort(key=lambda a: (a.binding.id == "help", ORDER.get(a.binding.id or "", len(ORDER))))
         shown = [(keys.display(a.binding), a.binding.description, a.binding.id in ALWAYS) for a in active]
         return key_line(shown, self.size.width)
 
