@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from worksheets.desk import Desk
     from worksheets.finding import Entry
     from worksheets.plan import Given, Plan
+    from worksheets.whatif.tornado import Tornado
 
 
 @dataclass(frozen=True)
@@ -153,3 +154,10 @@ class PlanRead(Message):
 
     path: Path
     plan: Plan
+
+
+@dataclass
+class TornadoRead(Message):
+    """What sways a result."""
+
+    tornado: Tornado

@@ -79,8 +79,6 @@ def result_rows(result: Result, ranges: Ranges, width: int = LABEL_WIDTH) -> Ite
     told = [said for said in result.advice if said.severity != "ok"] or list(result.advice)
     for number, said in enumerate(told):
         yield Row(f"rule:{number}", _advice(said))
-    for note in result.notes:
-        yield Row("", Columns((Content(MARKS["warn"]), 1), (nodetext.line(note), 0)))
     _, results = parts(result)
     for title, cells in results.groups:
         if title:
@@ -88,6 +86,9 @@ def result_rows(result: Result, ranges: Ranges, width: int = LABEL_WIDTH) -> Ite
         for cell in cells:
             mark = Content(" ") if cell.error is None else _field_mark(cell, {})
             yield Row(cell.name, _line(cell, mark, _found(cell, ranges.get(cell.name, "")), width))
+    # a sheet with many prices would hide its results behind their age
+    for number, note in enumerate(result.notes):
+        yield Row(f"note:{number}", Columns((Content(MARKS["warn"]), 1), (nodetext.line(note), 0)))
 
 
 def rule(result: Result, key: str) -> Said | None:

@@ -18,6 +18,7 @@ from tui.screens import worksheet as module
 from tui.screens.bars import BarsScreen, parts
 from tui.screens.home import HomeScreen
 from tui.screens.number import NumberScreen
+from tui.screens.tornado import TornadoScreen
 from tui.screens.worksheet import WorksheetScreen
 from tui.screens.worksheets import WorksheetsScreen
 from tui.widgets.bars import Bar, Bars
@@ -314,6 +315,30 @@ def test_faults_name_sheets_that_exist() -> None:
     assert named["st-default-striping"] == "stripe-count"
     assert named["tr-ckpt-interval"] == SHEET
     assert set(named.values()) <= set(Library().slugs())
+
+
+async def test_what_sways_a_result_is_one_key_away(tmp_path: Path) -> None:
+    async with sheet(tmp_path) as (pilot, screen):
+        assert "tab" in await press(pilot, "t")
+        await press(pilot, "tab")
+        rows = screen.query_one("#results", Rows)
+        while rows.chosen != "goodput":
+            await press(pilot, "down")
+        text = await press(pilot, "t")
+        assert isinstance(pilot.app.screen, TornadoScreen)
+        assert screen["goodput"] in text
+        lines = [line for line in text.splitlines() if "#" in line]
+        assert "Failures 2 to 25 per 1000 node-days" in lines[0]
+        lengths = [line.count("#") for line in lines]
+        assert lengths == sorted(lengths, reverse=True)
+        await press(pilot, "escape")
+        while rows.chosen != "mtbf":
+            await press(pilot, "up")
+        await press(pilot, "tab")
+        await to_field(pilot, "known_mtbf")
+        await press(pilot, *"120", "enter", "tab", "t")
+        text = await press(pilot)
+        assert "does not move it: Failures" in text
 
 
 def test_bars_are_as_long_as_their_numbers_and_say_them() -> None:

@@ -77,7 +77,7 @@ def _curves(result: Result, chart: Chart) -> Iterator[tuple[str, Bars]]:
         bars = [Bar(show(at, over.unit), amount, show(amount, value.unit)) for at, amount in pairs]
         title = f"{safe_line(str(row.label))} / {safe_line(str(chart.over.label))}"
         amounts = [bar.amount for bar in bars]
-        if flat := min(amounts) > FLAT * max(amounts):
+        if flat := max(amounts) > min(amounts) > FLAT * max(amounts):
             title += f" ({between(min(amounts), max(amounts), value.unit)})"
         yield title, Bars(bars, dots=flat)
 

@@ -353,6 +353,15 @@ class WorksheetScreen(SheetFiles, RackScreen):
 
             self.app.push_screen(BarsScreen(self.result))
 
+    def action_tornado(self) -> None:
+        """What sways the result under the cursor."""
+        if (cell := self._cell()) is not None and not isinstance(cell.entry, Input):
+            from tui.screens.tornado import TornadoScreen
+
+            self.app.push_screen(TornadoScreen(self.desk, self.slug, cell.name))
+        else:
+            self.tell(say("sheet.choose-result"))
+
     def action_card(self) -> None:
         """The plan card, on which all sheets rest."""
         if self.slug != "plan":

@@ -16,6 +16,7 @@ from tui import nodetext
 
 MARK, BELOW, DOT = "#", "-", "o"
 LABEL_MOST, BAR_LEAST = 36, 8
+"""Terminal cells: of a label on a narrow screen, on a wide one half of it; and of the longest bar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Bars(Visual):
         numbers = max((cell_len(bar.text) for bar in self.bars), default=0)
         room = max(1, width - numbers - 2)
         wanted = max((cell_len(bar.label) for bar in self.bars), default=0)
-        label = max(1, min(wanted, LABEL_MOST, room - BAR_LEAST - 1))
+        label = max(1, min(wanted, max(LABEL_MOST, width // 2), room - BAR_LEAST - 1))
         most = max(0, room - label - 1)
         lines = []
         for bar in self.bars:
