@@ -15,7 +15,7 @@ from textual.visual import RenderOptions, Visual
 from tui import nodetext
 
 MARK, BELOW, DOT = "#", "-", "o"
-LABEL_MOST, BAR_LEAST = 36, 8
+LABEL_MOST, BAR_LEAST = 46, 8
 """Terminal cells: of a label on a narrow screen, on a wide one half of it; and of the longest bar."""
 
 
