@@ -26,9 +26,10 @@ advice:
 
 
 @pytest.fixture(autouse=True)
-def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    folder = tmp_path / "config" / "rackside" / "worksheets"
+def own_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = tmp_path_factory.mktemp("own")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home))
+    folder = home / "rackside" / "worksheets"
     folder.mkdir(parents=True)
     return folder
 
