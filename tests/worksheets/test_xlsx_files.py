@@ -249,7 +249,6 @@ def recomputed(path: Path) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.skipif(SOFFICE is None, reason="LibreOffice (soffice) is not on PATH")
-@pytest.mark.xfail(reason="LibreOffice answers #NUM! to formulas of the serving sheet", strict=False)
 @pytest.mark.parametrize("changes", [{}, {"plan.accelerator": "B200-SXM", "plan.gpus_total": 1024, "plan.tp": 4}])
 def test_libreoffice_computes_what_the_workbook_says(changes: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "book.xlsx"
