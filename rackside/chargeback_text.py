@@ -16,12 +16,11 @@ from common.safetext import markdown, safe
 from rackside import output
 
 if TYPE_CHECKING:
-    from worksheets.chargeback.model import Bill, RateCard, Window
+    from worksheets.chargeback.model import Bill, RateCard, Terms, Window
 
 SLUG = "chargeback"
 TOP = 10
 BY = ("account", "user", "partition", "month", "card")
-_HEAD = ("card_hours", "cost", "share_pct", "jobs")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -34,6 +33,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--timezone", metavar="ZONE", help="the cluster's, such as Europe/Berlin")
     group.add_argument("--cards", type=int, default=0, metavar="N", help="cards the cluster has, to tell what was idle")
     group.add_argument("--spread-idle", action="store_true", help="share the cost of idle cards out by use")
+    group.add_argument("--weights", metavar="TRES=W,…", help="TRESBillingWeights of slurm.conf: bill Slurm's own units")
+    group.add_argument("--max-tres", action="store_true", help="with --weights: as PriorityFlags=MAX_TRES reckons them")
     group.add_argument("--credit", metavar="STATE,…", help="states that are not charged (default NODE_FAIL,BOOT_FAIL)")
 
 
@@ -45,27 +46,35 @@ def run(args: argparse.Namespace) -> tuple[str, str]:
         InputError: texts that cannot be billed from.
     """
     from worksheets.chargeback.bill import bill
-    from worksheets.chargeback.model import CREDITED
 
     if not args.sacct:
         raise UsageError("chargeback reads accounting: --sacct FILE, or - for standard input")
     if args.set or args.plan or args.file:
         raise UsageError("chargeback reckons from accounting alone; prices come with --rate")
     with tempfile.TemporaryDirectory() as folder:
-        made = bill(
-            _file(args.sacct, Path(folder)),
-            _rates(args.rate),
-            by=_by(args.by),
-            window=_window(args.window),
-            timezone=args.timezone,
-            capacity_cards=args.cards,
-            spread_idle=args.spread_idle,
-            report=_text(args.sreport) if args.sreport else None,
-            credited=tuple(args.credit.split(",")) if args.credit else CREDITED,
-        )
+        made = bill(_file(args.sacct, Path(folder)), _rates(args.rate), _terms(args))
     if args.format not in FORMATS:
         raise UsageError(f"chargeback has no format {args.format}; it has {', '.join(FORMATS)}")
     return FORMATS[args.format](made), made.state
+
+
+def _terms(args: argparse.Namespace) -> Terms:
+    from worksheets.chargeback.billing import weights
+    from worksheets.chargeback.model import CREDITED, Terms
+
+    if args.max_tres and not args.weights:
+        raise UsageError("--max-tres says how to reckon --weights; give these too")
+    return Terms(
+        by=_by(args.by),
+        window=_window(args.window),
+        timezone=args.timezone,
+        capacity_cards=args.cards,
+        spread_idle=args.spread_idle,
+        report=_text(args.sreport) if args.sreport else None,
+        credited=tuple(args.credit.split(",")) if args.credit else CREDITED,
+        weights=weights(args.weights) if args.weights else None,
+        max_tres=args.max_tres,
+    )
 
 
 def _by(name: str | None) -> str:
@@ -123,8 +132,16 @@ def _window(text: str | None) -> Window | None:
         raise UsageError(f"--window {text}: write it as 2026-11-01..2026-12-01") from None
 
 
+def _snake(unit: str) -> str:
+    return unit.replace("-", "_")
+
+
+def _head(made: Bill) -> tuple[str, ...]:
+    return (made.by, _snake(made.unit), "cost", "share_pct", "jobs")
+
+
 def _rows(made: Bill) -> list[tuple[str, float, float, float, int]]:
-    return [(line.name, line.card_hours, line.cost, line.share * 100, line.jobs) for line in made.lines]
+    return [(line.name, line.hours, line.cost, line.share * 100, line.jobs) for line in made.lines]
 
 
 def _shown(made: Bill) -> list[tuple[str, str, str, str, str]]:
@@ -136,10 +153,10 @@ def _shown(made: Bill) -> list[tuple[str, str, str, str, str]]:
 
 def _totals(made: Bill) -> list[tuple[str, str]]:
     told = [
-        ("charged", f"{made.charged:,.1f} card-hours, cost {made.cost:,.2f}"),
-        ("credited", f"{made.credited:,.1f} card-hours of failed nodes, {made.credit:,.2f} not charged"),
-        ("unattributed", f"{made.unattributed:,.1f} card-hours without user or account"),
-        ("jobs", f"{made.jobs:,} with cards, {made.jobs_without_gpu:,} without"),
+        ("charged", f"{made.charged:,.1f} {made.unit}, cost {made.cost:,.2f}"),
+        ("credited", f"{made.credited:,.1f} {made.unit} of failed nodes, {made.credit:,.2f} not charged"),
+        ("unattributed", f"{made.unattributed:,.1f} {made.unit} without user or account"),
+        ("jobs", f"{made.jobs:,} billed, {made.jobs_without_gpu:,} without cards"),
         ("lines", f"{made.rows:,} read, {made.rows_merged:,} merged, {made.rows_not_understood:,} not understood"),
     ]
     if made.idle_card_hours is not None:
@@ -154,7 +171,7 @@ def _as_text(made: Bill) -> str:
 
     rows = _shown(made)
     most = len(rows) if made.by == "month" else TOP
-    lines = ["W18 chargeback", "", output.table(rows[:most], (made.by, "card-hours", "cost", "share", "jobs"))]
+    lines = ["W18 chargeback", "", output.table(rows[:most], (made.by, made.unit, "cost", "share", "jobs"))]
     if len(rows) > most:
         lines.append(f"… and {len(rows) - most} more; --format csv has them all")
     lines += ["", output.table(_totals(made)), ""]
@@ -163,14 +180,14 @@ def _as_text(made: Bill) -> str:
 
 
 def _as_csv(made: Bill) -> str:
-    return csv_text(_rows(made), (made.by, *_HEAD))
+    return csv_text(_rows(made), _head(made))
 
 
 def _as_markdown(made: Bill) -> str:
     lines = [
         f"# Chargeback by {made.by}",
         "",
-        f"| {made.by} | card-hours | cost | share | jobs |",
+        f"| {made.by} | {made.unit} | cost | share | jobs |",
         "|---|--:|--:|--:|--:|",
     ]
     lines += ["| " + " | ".join(map(markdown, row)) + " |" for row in _shown(made)]
@@ -190,15 +207,15 @@ def _as_json(made: Bill) -> str:
             "state": made.state,
             "inputs": {"by": {"value": made.by, "unit": "text", "origin": "user", "source": ""}},
             "outputs": {
-                "card_hours": amount(made.card_hours, "card-hours"),
-                "charged": amount(made.charged, "card-hours"),
+                _snake(made.unit): amount(made.hours, made.unit),
+                "charged": amount(made.charged, made.unit),
                 "cost": amount(made.cost, "currency"),
-                "credited": amount(made.credited, "card-hours"),
-                "unattributed": amount(made.unattributed, "card-hours"),
+                "credited": amount(made.credited, made.unit),
+                "unattributed": amount(made.unattributed, made.unit),
                 "idle_card_hours": amount(made.idle_card_hours, "card-hours"),
                 "reconcile_diff": amount(made.reconcile_diff_pct, "%"),
             },
-            "table": [dict(zip((made.by, *_HEAD), row, strict=True)) for row in _rows(made)],
+            "table": [dict(zip(_head(made), row, strict=True)) for row in _rows(made)],
             "advice": [{"rule": n.rule, "severity": n.severity, "text": n.text, "inputs": []} for n in made.notes],
             "notes": [f"{made.rows_not_understood} of {made.rows} lines not understood"],
         },

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from common.errors import InputError, UsageError
-from worksheets.chargeback.model import Window
+from worksheets.chargeback.billing import units_sql
+from worksheets.chargeback.model import Terms, Window
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -37,7 +38,7 @@ _LINES = (
 _LOAD = r"""
 create table jobs as
 select key, account, user, partition, state, start_at, elapsed_s, greatest(elapsed_s, coalesce(span_s, 0)) as span_s,
-  coalesce(cards, typed, 0) as cards, card, step,
+  coalesce(cards, typed, 0) as cards, card, step, units,
   case when pieces > 1 or typed != cards then tres end as tres
 from (
   select hash({job}, {cluster}) as key, contains({job}, '.') as step,
@@ -47,7 +48,7 @@ from (
     try_cast(split_part(split_part(',' || {tres}, ',gres/gpu=', 2), ',', 1) as bigint) as cards,
     split_part(split_part(',' || {tres}, ',gres/gpu:', 2), ',', 1) as one,
     lower(split_part(one, '=', 1)) as card, try_cast(split_part(one, '=', 2) as bigint) as typed,
-    (length({tres}) - length(replace({tres}, 'gres/gpu:', ''))) / 9 as pieces
+    (length({tres}) - length(replace({tres}, 'gres/gpu:', ''))) / 9 as pieces, {units} as units
   from (select string_split(line, '|') as f from {lines})
   where len(f) = {fields}
 )
@@ -83,8 +84,8 @@ def connect() -> DuckDBPyConnection:
     return duckdb.connect(config={"threads": THREADS, "memory_limit": MEMORY})
 
 
-def read(database: DuckDBPyConnection, path: Path, timezone: str | None = None) -> Read:
-    """Fills the table `jobs`: one row an allocation, `cards` and `card` (type) for each.
+def read(database: DuckDBPyConnection, path: Path, terms: Terms) -> Read:
+    """Fills the table `jobs`: one row an allocation, `cards` and `card` (type) for each, or with weights `units`.
 
     Raises:
         InputError: no file, or columns that cannot be billed from, or an unknown time zone.
@@ -104,6 +105,7 @@ def read(database: DuckDBPyConnection, path: Path, timezone: str | None = None) 
         "end": _time(at["end"], epochs) if timed else "null::timestamp",
         "elapsed": at["elapsedraw"],
         "tres": at["alloctres"],
+        "units": units_sql(terms.weights, at["alloctres"], largest=terms.max_tres) if terms.weights else "null::double",
     }
     lines, byte_for_byte = _load(database, path, len(columns), skip, fields)
     total = _line_count(path) - skip

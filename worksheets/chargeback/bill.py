@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.errors import InputError
 from worksheets.chargeback import accounting, sreport
-from worksheets.chargeback.model import CREDITED, GROUPS, RECONCILE_PCT, Bill, Line, Note, RateCard, Window
+from worksheets.chargeback.model import CARD_HOURS, GROUPS, RECONCILE_PCT, UNIT_HOURS, Bill, Line, Note, RateCard, Terms
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -31,6 +32,11 @@ select key, account, user, partition, state, start_at, elapsed_s, span_s, each.c
     where tres is not null and elapsed_s > 0))
   where each.count > 0
 """
+_HELD_UNITS = """
+create view held as
+select key, account, user, partition, state, start_at, elapsed_s, span_s, '' as card, units as count from jobs
+  where elapsed_s > 0 and units > 0
+"""
 _UNTIMED = """
 create table pieces as
 select key, account, user, partition, state, card, '' as month, count * elapsed_s / 3600.0 as hours from held
@@ -50,39 +56,34 @@ drop table placed
 """
 
 
-def bill(
-    path: Path,
-    rates: RateCard,
-    *,
-    by: str = "account",
-    window: Window | None = None,
-    timezone: str | None = None,
-    capacity_cards: int = 0,
-    spread_idle: bool = False,
-    report: str | None = None,
-    credited: tuple[str, ...] = CREDITED,
-) -> Bill:
-    """Card-hours and cost by account, user, partition, month or type of card, the largest first.
-
-    `capacity_cards` cards stood ready all through the window: what nobody used is idle, an overhead of its own or with
-    `spread_idle` shared out by use. `report` is text of `sreport` to check against.
+def bill(path: Path, rates: RateCard, terms: Terms) -> Bill:
+    """Hours and cost by account, user, partition, month or type of card, the largest first.
 
     Raises:
-        InputError: a file or a report that cannot be billed from, or a window that ends before it begins.
+        InputError: a file or a report that cannot be billed from, or terms that cannot be met.
     """
-    if by not in GROUPS:
-        raise InputError(f"cannot bill by {by!r}; by {', '.join(GROUPS)}")
-    if window and window.start >= window.end:
-        raise InputError(f"the window ends ({window.end}) before it begins ({window.start})")
+    _refuse(terms)
+    window = terms.window
     database = accounting.connect()
     try:
-        seen = accounting.read(database, path, timezone)
+        seen = accounting.read(database, path, terms)
         if window and not seen.timed:
             raise InputError(f"{path}: without Start and End nothing can be clipped; take it with {accounting.COMMAND}")
-        _cut(database, seen, window, timezone)
-        return _sum(database, seen, rates, by, window, timezone, capacity_cards, spread_idle, report, _states(credited))
+        _cut(database, seen, terms)
+        return _sum(database, seen, rates, terms)
     finally:
         database.close()
+
+
+def _refuse(terms: Terms) -> None:
+    if terms.by not in GROUPS:
+        raise InputError(f"cannot bill by {terms.by!r}; by {', '.join(GROUPS)}")
+    if terms.window and terms.window.start >= terms.window.end:
+        raise InputError(f"the window ends ({terms.window.end}) before it begins ({terms.window.start})")
+    if terms.weights and terms.by == "card":
+        raise InputError("billing units are of whole jobs and cannot be billed by card; leave the weights out")
+    if terms.weights and terms.capacity_cards:
+        raise InputError("idle cards have no billing units; leave the number of cards or the weights out")
 
 
 def _states(credited: tuple[str, ...]) -> str:
@@ -92,8 +93,9 @@ def _states(credited: tuple[str, ...]) -> str:
     return ", ".join(f"'{state.upper()}'" for state in credited) or "''"
 
 
-def _cut(database: DuckDBPyConnection, seen: accounting.Read, window: Window | None, timezone: str | None) -> None:
-    database.execute(_HELD)
+def _cut(database: DuckDBPyConnection, seen: accounting.Read, terms: Terms) -> None:
+    window, timezone = terms.window, terms.timezone
+    database.execute(_HELD_UNITS if terms.weights else _HELD)
     if not seen.timed:
         database.execute(_UNTIMED)
         return
@@ -128,18 +130,8 @@ def _months(start: datetime, end: datetime) -> list[datetime]:
     return [*edges, end]
 
 
-def _sum(
-    database: DuckDBPyConnection,
-    seen: accounting.Read,
-    rates: RateCard,
-    by: str,
-    window: Window | None,
-    timezone: str | None,
-    capacity_cards: int,
-    spread_idle: bool,
-    report: str | None,
-    credited: str,
-) -> Bill:
+def _sum(database: DuckDBPyConnection, seen: accounting.Read, rates: RateCard, terms: Terms) -> Bill:
+    by, credited = terms.by, _states(terms.credited)
     database.execute("create table prices(card varchar, price double)")
     cards = [str(card) for (card,) in database.execute("select distinct card from pieces").fetchall()]
     if cards:
@@ -152,9 +144,9 @@ def _sum(
         " coalesce(sum(hours) filter (where account = '' or user = ''), 0), count(distinct key)"
         " from pieces join prices using (card)"
     ).fetchone() or (0, 0, 0, 0, 0, 0)
-    idle = _idle_hours(window, timezone, capacity_cards, total)
+    idle = _idle_hours(terms, total)
     idle_cost = None if idle is None else idle * (cost / paid if paid else rates.other)
-    factor = 1 + idle_cost / cost if spread_idle and idle_cost and cost else 1.0
+    factor = 1 + idle_cost / cost if terms.spread_idle and idle_cost and cost else 1.0
     lines = tuple(
         Line(_text(name, seen) or UNATTRIBUTED, hours, price * factor, hours / paid if paid else 0.0, int(count))
         for name, hours, price, count in database.execute(
@@ -164,14 +156,15 @@ def _sum(
     )
     empty = database.execute("select count(*) from jobs where elapsed_s > 0 and cards = 0 and tres is null").fetchone()
     difference = None
-    if report is not None:
-        allocated = sreport.allocated_card_hours(report)
+    if terms.report is not None:
+        allocated = sreport.allocated_hours(terms.report, "billing" if terms.weights else "gres/gpu")
         difference = (total - allocated) / allocated * 100 if allocated else (0.0 if not total else float("inf"))
     made = Bill(
         by=by,
+        unit=UNIT_HOURS if terms.weights else CARD_HOURS,
         lines=lines,
-        window=window,
-        card_hours=total,
+        window=terms.window,
+        hours=total,
         charged=paid,
         cost=cost * factor,
         credited=total - paid,
@@ -187,21 +180,20 @@ def _sum(
         reconcile_diff_pct=difference,
         notes=(),
     )
-    return _noted(made, seen, rates, cards, timezone)
+    return _noted(made, seen, rates, cards, terms)
 
 
-def _idle_hours(window: Window | None, timezone: str | None, cards: int, used: float) -> float | None:
+def _idle_hours(terms: Terms, used: float) -> float | None:
+    window, timezone, cards = terms.window, terms.timezone, terms.capacity_cards
     if not (cards and window):
         return None
     length = accounting.universal(window.end, timezone) - accounting.universal(window.start, timezone)
     return max(cards * length.total_seconds() / 3600 - used, 0.0)
 
 
-def _noted(made: Bill, seen: accounting.Read, rates: RateCard, cards: list[str], timezone: str | None) -> Bill:
-    from dataclasses import replace
-
-    notes = []
-    if not seen.tracked:
+def _noted(made: Bill, seen: accounting.Read, rates: RateCard, cards: list[str], terms: Terms) -> Bill:
+    notes, timezone = [], terms.timezone
+    if not seen.tracked and not terms.weights:
         notes.append(
             Note(
                 "CHG-1",

@@ -6,53 +6,51 @@ import re
 
 from common.errors import InputError
 
-_SIZE = {"K": 1 / 1024**2, "M": 1 / 1024, "G": 1.0, "T": 1024.0, "P": 1024.0**2}
-_NUMBER = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)", re.I)
-
-
-def tres(text: str) -> dict[str, float]:
-    """`cpu=8,mem=64G,gres/gpu=2` as numbers; memory in GiB.
-
-    Raises:
-        InputError: an entry is not `name=number`.
-    """
-    found = {}
-    for entry in filter(None, text.split(",")):
-        name, _, amount = entry.partition("=")
-        match = _NUMBER.fullmatch(amount)
-        if not match:
-            raise InputError(f"{entry!r} is no TRES; write it as cpu=8 or mem=64G")
-        # plain memory is in MiB, as slurm.conf has it
-        unit = match[2].upper() or ("M" if name == "mem" else "")
-        found[name.lower()] = float(match[1]) * (_SIZE[unit] if unit else 1)
-    return found
+_PER_GIB = {"K": 1024**2, "M": 1024, "G": 1.0, "T": 1 / 1024, "P": 1 / 1024**2}
+_WEIGHT = re.compile(r"([a-z][a-z0-9_/:.-]*)=(\d+(?:\.\d+)?)([KMGTP]?)", re.I)
+_ON_NODE = ("cpu", "mem", "gres/")
 
 
 def weights(text: str) -> dict[str, float]:
     """`CPU=1.0,Mem=0.25G,GRES/gpu=2.0`: units per CPU, per GiB, per card; Mem without a letter is per MiB.
 
     Raises:
-        InputError: an entry is not `name=number`.
+        InputError: an entry is not `name=number`, or there is none.
     """
     found = {}
-    for entry in filter(None, text.split(",")):
-        name, _, amount = entry.partition("=")
-        match = _NUMBER.fullmatch(amount)
+    for entry in filter(None, (part.strip() for part in text.split(","))):
+        match = _WEIGHT.fullmatch(entry)
         if not match:
             raise InputError(f"{entry!r} is no billing weight; write it as CPU=1.0 or Mem=0.25G")
-        unit = match[2].upper() or ("M" if name.lower() == "mem" else "")
-        found[name.lower()] = float(match[1]) / (_SIZE[unit] if unit else 1)
+        name = match[1].lower()
+        unit = match[3].upper() or ("M" if name == "mem" else "")
+        found[name] = float(match[2]) * (_PER_GIB[unit] if unit else 1)
+    if not found:
+        raise InputError("no billing weights; write them as TRESBillingWeights in slurm.conf: CPU=1.0,GRES/gpu=2.0")
     return found
 
 
-def units(used: dict[str, float], per: dict[str, float], *, largest: bool = False) -> float:
-    """Billing units of what a job holds: the sum of amount x weight, or with MAX_TRES the largest of those per node.
+def units_sql(per: dict[str, float], tres: str, *, largest: bool = False) -> str:
+    """SQL for the billing units of what a job holds, `tres` being the SQL of its AllocTRES.
 
-    Source: slurm.conf manual, TRESBillingWeights and PriorityFlags=MAX_TRES.
+    The sum of amount x weight; with MAX_TRES the largest of those on a node, and the sum of what no node holds
+    (licences, burst buffers). Source: slurm.conf manual, TRESBillingWeights and PriorityFlags=MAX_TRES.
     """
-    shares = {name: used.get(name, 0.0) * weight for name, weight in per.items()}
+    shares = {name: f"{_amount_sql(name, tres)} * {weight!r}" for name, weight in per.items()}
     if not largest:
-        return sum(shares.values())
-    of_node = [share for name, share in shares.items() if name in ("cpu", "mem") or name.startswith("gres/")]
-    everywhere = [share for name, share in shares.items() if not (name in ("cpu", "mem") or name.startswith("gres/"))]
-    return max(of_node, default=0.0) + sum(everywhere)
+        return " + ".join(shares.values())
+    on_node = [share for name, share in shares.items() if name.startswith(_ON_NODE)]
+    elsewhere = [share for name, share in shares.items() if not name.startswith(_ON_NODE)]
+    most = f"greatest({', '.join(on_node)}, 0)" if on_node else "0"
+    return " + ".join([most, *elsewhere])
+
+
+def _amount_sql(name: str, tres: str) -> str:
+    # names are of letters, digits and /:_.- alone (see weights), so that they cannot end the quotes
+    text = f"split_part(split_part(',' || lower({tres}), ',{name}=', 2), ',', 1)"
+    if name != "mem":
+        return f"coalesce(try_cast({text} as double), 0)"
+    number = f"coalesce(try_cast(rtrim({text}, 'kmgtp') as double), 0)"
+    cases = " ".join(f"when '{letter.lower()}' then {1 / per_gib!r}" for letter, per_gib in _PER_GIB.items())
+    # plain memory is in MiB, as slurm.conf has it
+    return f"{number} * case right({text}, 1) {cases} else {1 / 1024!r} end"

@@ -1,4 +1,4 @@
-"""What a bill is made of. Hours are card-hours: one GPU for one hour, whoever owns the rest of its node."""
+"""What a bill is made of. A card-hour is one GPU for one hour, whoever owns the rest of its node."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ GROUPS = ("account", "user", "partition", "month", "card")
 CREDITED = ("NODE_FAIL", "BOOT_FAIL")
 """States of Slurm in which the machine failed and not the job (`sacct` manual, JOB STATE CODES)."""
 RECONCILE_PCT = 1.0
+CARD_HOURS, UNIT_HOURS = "card-hours", "billing-unit-hours"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,31 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """How a bill is to be made.
+
+    `capacity_cards` cards stood ready all through the window: what nobody used is idle, an overhead of its own or with
+    `spread_idle` shared out by use. `report` is text of `sreport` to check against. With `weights` (TRESBillingWeights)
+    Slurm's billing units are billed in place of cards, with `max_tres` as PriorityFlags=MAX_TRES has it.
+    """
+
+    by: str = "account"
+    window: Window | None = None
+    timezone: str | None = None
+    capacity_cards: int = 0
+    spread_idle: bool = False
+    report: str | None = None
+    credited: tuple[str, ...] = CREDITED
+    weights: dict[str, float] | None = None
+    max_tres: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """What one account, user, partition, month or type of card used."""
 
     name: str
-    card_hours: float
+    hours: float
     cost: float
     share: float
     jobs: int
@@ -53,15 +74,18 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """Card-hours of a window. `charged` and `cost` leave the credited hours out.
+    """Card-hours of a window, or with billing weights hours of billing units (`unit` says which).
+
+    `charged` and `cost` leave the credited hours out.
 
     `idle_card_hours` and `reconcile_diff_pct` are None where nothing was given to reckon them from.
     """
 
     by: str
+    unit: str
     lines: tuple[Line, ...]
     window: Window | None
-    card_hours: float
+    hours: float
     charged: float
     cost: float
     credited: float
