@@ -166,6 +166,10 @@ class Connections:
         with self._lock:
             self._known.clear()
 
+    def reopen(self) -> None:
+        """For a process just forked: what cannot be shared with the one it came from is opened anew."""
+        self._keys.forget_agents()
+
     def unlock(self, nodes: tuple[str, ...]) -> None:
         """Opens the private keys that will be needed, so that a passphrase is asked now and not in the middle."""
         for node in nodes[:UNLOCK_NODES]:
@@ -173,6 +177,10 @@ class Connections:
             for hop in target.jumps:
                 self._keys.open(self._config.target(hop, jump=True))
             self._keys.open(target)
+
+    def jumps(self, nodes: tuple[str, ...]) -> bool:
+        """Whether nodes are reached through jump hosts, as far as is looked."""
+        return any(self._config.target(node).jumps for node in nodes[:UNLOCK_NODES])
 
     def _local(self, node: str) -> bool:
         return self._via in ("auto", "local") and (is_here(node) or (self._via == "local" and self._alone))

@@ -52,10 +52,14 @@ class Keys:
 
     def close(self) -> None:
         """Lets go of the agents."""
+        for agent in self.forget_agents():
+            agent.close()
+
+    def forget_agents(self) -> list[Any]:
+        """Asks the agents anew next time: their sockets cannot be shared between processes. Returns those held."""
         with self._lock:
             agents, self._connected, self._agents = self._connected, [], {}
-        for agent in agents:
-            agent.close()
+        return agents
 
     def problems(self, target: Target) -> list[str]:
         """Why identity files of a target cannot be used."""
@@ -106,7 +110,9 @@ class Keys:
                 except (SSHException, OSError):
                     self._agents[socket_path] = []
                 finally:
-                    if before is not None:
+                    if before is None:
+                        os.environ.pop("SSH_AUTH_SOCK", None)
+                    else:
                         os.environ["SSH_AUTH_SOCK"] = before
             return self._agents[socket_path]
 

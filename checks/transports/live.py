@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,20 +14,22 @@ from checks import catalogue
 from checks.inventory import Cluster
 from checks.outputs import NodeEvent, NotAvailable, Output, Reason
 from checks.plan import Wanted
-from checks.transports import clustershell, fanout, script, ssh, switchcli
+from checks.transports import clustershell, script, ssh
+from checks.transports.asker import Asker, Asking, Said, Task, devices
 from checks.transports.connections import Connections
 from checks.transports.keys import Keys
 from checks.transports.recorder import Recorder
 from checks.transports.script import Answers, Request
-from checks.transports.ssh import SshError
 from checks.transports.sshconfig import SshConfig
+from checks.transports.workers import Workers
 from common.errors import InputError
 from common.safetext import safe_line
 
 POOL = 128
-DIALS = 256
-"""TCP connections that may be on their way at once, beside the pool."""
-STEP_S = 120.0
+"""Threads that ask at most. They join only while there is time to spare (see `fanout`); more than this many nodes that
+answer slowly, a second each, still pass in seconds."""
+PROCESSES, PROCESSES_FROM = 2, 32
+"""So many nodes are asked from processes of their own, which start faster than a log-in takes."""
 COULD_NOT = "could not be asked: "
 NOT_ASKED = NotAvailable("not-asked", "not asked yet")
 
@@ -61,7 +65,10 @@ class Live:
             alone=len(cluster.nodes()) == 1,
             via=cluster.spec.access.via,
         )
-        self._pool_size, self._connect_s, self._ssh_config = pool, connect_s, ssh_config
+        self._asker = Asker(self.connections, pool=pool)
+        self._asking: Asking = self._asker
+        self._ready, self._interactive = False, interactive is not None
+        self._connect_s, self._ssh_config = connect_s, ssh_config
         self._recorder = recorder
         self._outputs: dict[Key, Output] = {}
         self._asked: set[Key] = set()
@@ -133,35 +140,50 @@ class Live:
             return
         tell = on_node or (lambda event: None)
         catalogue.table()  # read once here, not by every thread that meets it unread
-        stop = threading.Event()
+        if not self._ready:
+            with contextlib.suppress(InputError):  # which nodes it keeps from being asked is told of each of them
+                self.prepare()
 
         def stopped() -> bool:
-            if cancelled and cancelled():
-                stop.set()
-            return stop.is_set()
-
-        def ask(item: tuple[str, list[Wanted]]) -> None:
-            self._ask(*item, round, tell, stop)
+            return bool(cancelled and cancelled())
 
         tree: dict[str, list[Wanted]] = {}
         if self.cluster.spec.access.via == "clustershell":
             # a switch with a command line of its own has no shell that could run a script
-            tree = {n: w for n, w in todo.items() if self.cluster.os_of(n) not in switchcli.DEVICES}
+            tree = {n: w for n, w in todo.items() if not devices(self.cluster.os_of(n))}
+        ended = False
         try:
-            ended = self._fan_out(tree, round, tell, stopped) and fanout.each(
-                ask,
-                [item for item in todo.items() if item[0] not in tree],
-                threads=self._pool_size,
-                cancelled=stopped,
-                ahead=lambda item: self.connections.dial(item[0]),
-                ahead_threads=DIALS,
-            )
-        except BaseException:
-            stop.set()
-            self._give_up(todo, round)
-            raise
-        if not ended:
-            self._give_up(todo, round)
+            asked = {node: self._requests(node, wanted) for node, wanted in todo.items() if node not in tree}
+            tasks = [Task(n, tuple(r for _, r in each), devices(self.cluster.os_of(n))) for n, each in asked.items()]
+
+            def told(node: str, said: Said) -> None:
+                if isinstance(said, NotAvailable):
+                    self._fail(node, said, round, tell)
+                elif isinstance(said, Answers):
+                    self._kept(node, asked[node], said, round)
+                else:
+                    tell(NodeEvent(node, said))
+
+            ended = self._fan_out(tree, round, tell, stopped) and self._asking.each(tasks, told, stopped)
+        finally:
+            if not ended:
+                self._give_up(todo, round)
+
+    def prepare(self, processes: int = PROCESSES) -> None:
+        """Opens the keys that will be needed, so that a passphrase is asked now; starts the processes a fleet needs.
+
+        Processes are forked only while this one has a single thread, and where no person may have to answer questions.
+
+        Raises:
+            InputError: the ssh configuration has a directive that cannot be followed.
+        """
+        self._ready = True
+        self.connections.unlock(self.cluster.nodes())
+        forkable = sys.platform == "linux" and threading.active_count() == 1
+        many = len(self.cluster.nodes()) >= PROCESSES_FROM and self.cluster.spec.access.via != "clustershell"
+        asked_there = self._interactive and self.connections.jumps(self.cluster.nodes())
+        if forkable and many and not asked_there and self._asking is self._asker:
+            self._asking = Workers(self._asker, processes)
 
     def _fan_out(
         self,
@@ -181,7 +203,7 @@ class Live:
             return True
         jobs = []
         for body, nodes in alike.items():
-            limit = self._limit(asked[nodes[0]]) + self._connect_s
+            limit = Task(nodes[0], tuple(r for _, r in asked[nodes[0]])).limit_s + self._connect_s
             jobs.append(clustershell.Job(tuple(nodes), body, limit))
             for node in nodes:
                 tell(NodeEvent(node, "asking"))
@@ -220,13 +242,9 @@ class Live:
             self._recorder.node(event, round)
         tell(event)
 
-    @staticmethod
-    def _limit(asked: list[tuple[Wanted, Request]]) -> float:
-        return min(STEP_S, 5 + sum(request.command.timeout_s for _, request in asked))
-
     def _give_up(self, todo: Mapping[str, Sequence[Wanted]], round: int) -> None:
         """Ends what is under way; what did not answer yet counts as not asked."""
-        self.connections.hang_up()
+        self._asking.hang_up()
         with self._lock:
             self._asked -= {k for w in todo.values() for k in (_key(v, round) for v in w) if k not in self._outputs}
 
@@ -240,18 +258,14 @@ class Live:
         for node in named:
             self._failed.pop(node, None)
         self._hung = {h for h in self._hung if h[0] not in named}
-        self.connections.forget_hosts()
+        self._asking.forget_hosts()
         if nodes is not None:
             self._outputs = {k: o for k, o in self._outputs.items() if k[0] not in named}
         self._asked = {k for k in self._asked if k[0] not in named or k in self._outputs}
 
     def close(self) -> None:
         """Closes every connection for good; whatever runs on a node ends with it."""
-        self.connections.close()
-
-    def unlock(self) -> None:
-        """Opens the private keys that will be needed, so that a passphrase is asked now and not in the middle."""
-        self.connections.unlock(self.cluster.nodes())
+        self._asking.close()
 
     @property
     def failures(self) -> dict[str, NotAvailable]:
@@ -268,26 +282,6 @@ class Live:
         """Whether any node answered anything."""
         return bool(self._outputs)
 
-    def _ask(
-        self, node: str, wanted: list[Wanted], round: int, tell: Callable[[NodeEvent], None], stop: threading.Event
-    ) -> None:
-        if stop.is_set():
-            return
-        tell(NodeEvent(node, "asking"))
-        try:
-            if (os := self.cluster.os_of(node)) in switchcli.DEVICES:
-                self._run_cli(node, str(os), self._requests(node, wanted), round, stop)
-            else:
-                self._run(node, self._requests(node, wanted), round, stop)
-        except (SshError, InputError) as error:
-            why = error.why if isinstance(error, SshError) else NotAvailable("failed", str(error))
-            self.connections.drop(node)
-            if stop.is_set():
-                return
-            self._fail(node, why, round, tell)
-        else:
-            tell(NodeEvent(node, "answered"))
-
     def _requests(self, node: str, wanted: list[Wanted]) -> list[tuple[Wanted, Request]]:
         found = []
         # commands that cannot hang first, so that a hung driver takes the least with it
@@ -298,44 +292,6 @@ class Live:
             sudo = self.cluster.spec.access.sudo and entry.root == "needed"
             found.append((w, Request(entry, w.params, w.sample, sudo)))
         return found
-
-    def _run(self, node: str, asked: list[tuple[Wanted, Request]], round: int, stop: threading.Event) -> None:
-        if not asked:
-            return
-        connection = self.connections.to(node)
-        if stop.is_set():
-            self.connections.drop(node)
-            return
-        mark = script.delimiter()
-        body = script.build([request for _, request in asked], mark)
-        limit = self._limit(asked)
-        out, err, _ = connection.run(script.START, body, f"{mark} Z\n".encode(), deadline=time.monotonic() + limit)
-        if stop.is_set():
-            return
-        answers = script.parse(out, err, mark)
-        if not answers.started:
-            said = safe_line((answers.before or err).decode("utf-8", "replace").strip(), limit=160)
-            raise SshError("denied", f"the account runs something else than a shell: {said or 'no answer'}")
-        self._kept(node, asked, answers, round)
-        if not answers.finished:
-            self.connections.drop(node)
-        last = answers.answers[-1] if answers.answers else None
-        if last is not None and last.capped and not last.complete and last.index + 1 < len(asked):
-            # a flood ended the connection; what was to follow it is asked over a new one
-            self._run(node, asked[last.index + 1 :], round, stop)
-
-    def _run_cli(
-        self, node: str, os: str, asked: list[tuple[Wanted, Request]], round: int, stop: threading.Event
-    ) -> None:
-        if not asked:
-            return
-        session = self.connections.cli(node, os)
-        answers = session.run([r for _, r in asked], deadline=time.monotonic() + self._limit(asked))
-        if stop.is_set():
-            return
-        self._keep(node, asked, Answers(tuple(answers), None, True, True, b""), round)
-        if answers and answers[-1].status in (124, 255):
-            self.connections.drop(node)
 
     def _kept(self, node: str, asked: list[tuple[Wanted, Request]], answers: Answers, round: int) -> None:
         if clock_s := max((a.clock_s for a in answers.answers if a.clock_s), default=None):

@@ -138,6 +138,10 @@ class Answers:
     finished: bool
     before: bytes
 
+    def after(self, first: int) -> Answers:
+        """The same answers counted on from `first`: the script held only what was left to ask."""
+        return replace(self, answers=tuple(replace(a, index=a.index + first) for a in self.answers)) if first else self
+
     def before_flood(self) -> tuple[Answers, int]:
         """What of a stream that was cut off for its size can be kept, and the first index that is to be asked again.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from typing import Any
@@ -68,7 +69,7 @@ class CliConnection:
         """Whether it can still be used."""
         return self._connection.open and not self._channel.remote_conn.closed
 
-    def run(self, requests: list[Request], *, deadline: float) -> list[Answer]:
+    def run(self, requests: Sequence[Request], *, deadline: float) -> list[Answer]:
         """Runs commands one after another; those for which no time is left are not answered."""
         answers: list[Answer] = []
         for index, request in enumerate(requests):

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
             opened = opening.opened(args)
             assert opened.live is not None
             # while this is still a plain terminal: a full screen has no place to type a passphrase
-            opened.live.unlock()
+            opened.live.prepare()
         return run_app(
             cluster=args.cluster,
             overlays=args.overlay,

@@ -20,6 +20,7 @@ from checks.inventory import Access, Cluster, ClusterFile
 from checks.outputs import NodeEvent, NotAvailable, Output
 from checks.plan import Wanted
 from checks.transports import clustershell
+from checks.transports.asker import Task
 from checks.transports.live import Live
 from checks.transports.script import COMMAND_BYTES
 from checks.transports.sshconfig import SshConfig
@@ -217,7 +218,7 @@ def test_a_topology_that_does_not_start_here_is_told_with_its_file(fleet: Fleet,
 
 
 def test_a_node_that_never_answers_is_given_up_in_time(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Live, "_limit", staticmethod(lambda asked: 1.0))
+    monkeypatch.setattr(Task, "limit_s", 1.0)
     live = living(fleet, "mute,stuck,n1")
     began = time.monotonic()
     ask(live, "boot")
