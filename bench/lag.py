@@ -35,6 +35,8 @@ async def _walk(folder: Path, runbook: str, nodes: int) -> None:
     opened = open_live(
         str(folder / "cluster"), Asking(ssh_config=folder / "config", record=folder / "kept", window_s=0)
     )
+    assert opened.live is not None
+    opened.live.prepare()  # as `rackside --live` does before it takes the screen
     app = RacksideApp("fleet", (), runbook, journal_dir=folder / "journals", opened=opened)
     late_ms: list[float] = []
     stop = asyncio.Event()

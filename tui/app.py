@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     Measuring = Callable[[Opened, Iterable[str]], Mapping[str, Given]]
     """What a cluster tells its worksheets; the names are the cards of the reference table."""
 
+SWITCH_S = 0.001
+"""How long a thread keeps others from running (Python's own choice is 5 ms)."""
+
 
 def _commands() -> type[Provider]:
     from tui.palette import RacksideCommands
@@ -75,6 +78,8 @@ class RacksideApp(App[int]):
 
     def on_mount(self) -> None:
         """Looks of the application, then what the command line asked for."""
+        # a check that judges a fleet must not keep a frame waiting 5 ms each time the loop turns
+        sys.setswitchinterval(SWITCH_S)
         self.register_theme(themes.MONOCHROME)
         if os.environ.get("NO_COLOR"):
             self.theme = themes.MONOCHROME.name

@@ -44,6 +44,8 @@ class Workers:
         self._run = 0
         self._share: dict[str, _Worker] = {}
         self._workers: list[_Worker] = []
+        # what was there before is neither looked through for garbage again nor copied by the look: here and there
+        gc.freeze()
         for _ in range(count):
             self._workers.append(self._fork(asker))
 
@@ -131,7 +133,7 @@ def _unpacked(node: str, os: str | None, asked: list[tuple[str, tuple[str, ...],
 
 def _serve(pipe: Connection, asker: Asker) -> None:
     """What a process does all its life: asks what it is told to, until it is closed or the other side is gone."""
-    gc.freeze()  # what was there before the fork is shared memory as long as nobody touches it
+    os.nice(5)  # who draws the screen comes first
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other side hears of it, too, and says what is to end
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):  # the screen is not this process's
@@ -170,5 +172,4 @@ def _serve(pipe: Connection, asker: Asker) -> None:
             asker.forget_hosts()
         elif order == "close":
             break
-    stop.set()
-    asker.close()
+    # returning ends the process: the kernel closes every connection at once, which takes paramiko a while

@@ -20,6 +20,10 @@ from tui.widgets.rows import Row, Rows
 BAR = 20
 
 
+def _height(text: Content, width: int) -> int:
+    return len(text.wrap(width))
+
+
 class Prompt(Vertical):
     """The lower part of the walk. It says what was chosen and decides nothing."""
 
@@ -71,9 +75,15 @@ class Prompt(Vertical):
             parts.append(nodetext.block(nodes))
         if why:
             parts.append(nodetext.block(why, "$text-muted"))
-        self.query_one("#text", Static).update(Content("\n").join(parts))
+        text = Content("\n").join(parts)
         if self.query_one(Rows).display:
-            self._show(Content("\n").join(parts), {})
+            self._show(text, {})
+            return
+        shown = self.query_one("#text", Static)
+        # it changes a few times a second: the screen is laid out anew only when it takes more lines, or fewer
+        before, width = shown.content, max(1, shown.size.width)
+        same = isinstance(before, Content) and _height(before, width) == _height(text, width)
+        shown.update(text, layout=not same)
 
     def ask(self, text: str, why: str, choices: Mapping[str, str], free: bool) -> None:
         """A question."""
